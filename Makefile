@@ -52,7 +52,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: .venv/.built ## make .venv with the package and its development tools in it
+build: .venv/.built ## make .venv with the packages and their development tools in it
 
 .venv/.created: requirements.lock
 	@command -v $(PYTHON) > /dev/null || \
@@ -69,10 +69,11 @@ build: .venv/.built ## make .venv with the package and its development tools in 
 llvm-tools:
 	rustup component add llvm-tools
 
-.venv/.built: .venv/.created pyproject.toml $(RUST_SOURCES) $(if $(PGO),llvm-tools)
+.venv/.built: .venv/.created pyproject.toml studies/pyproject.toml $(RUST_SOURCES) $(if $(PGO),llvm-tools)
 	@command -v $(CARGO) > /dev/null || \
 		{ echo 'airpath needs Rust (cargo): see https://rustup.rs' >&2; exit 1; }
 	$(MATURIN) develop --release $(PGO) --extras dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable studies
 	@touch $@
 
 .PHONY: demo
@@ -188,9 +189,9 @@ coverage: llvm-tools ## print the share of Rust lines that fuzz/corpus and the t
 
 .PHONY: papers
 papers: build ## regenerate every published table and figure of every paper, and search the free choices
-	@for paper in $$($(BIN)/python -c 'from airpath.experiments.papers import PAPERS; print(*PAPERS)'); do \
+	@for paper in $$($(BIN)/python -c 'from airpath_studies.papers import PAPERS; print(*PAPERS)'); do \
 		$(BIN)/airpath reproduce "$$paper" --out "build/papers/$$paper" --force; done
-	@for paper in $$($(BIN)/python -c 'from airpath.experiments.papers.explore.plan import explorations; print(*explorations())'); do \
+	@for paper in $$($(BIN)/python -c 'from airpath_studies.explore.plan import explorations; print(*explorations())'); do \
 		$(BIN)/airpath reproduce "$$paper" --explore --out "build/papers/$$paper" --force; done
 
 .PHONY: docs-figures
@@ -244,10 +245,11 @@ wheels release: export RUSTFLAGS += --remap-path-prefix=$(or $(CARGO_HOME),$(HOM
 wheels release: export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2> /dev/null),315532800)
 
 .PHONY: wheels
-wheels: build ## build the wheel and the source distribution into build/dist
+wheels: build ## build the wheels and the source distribution into build/dist
 	rm -rf build/dist
 	$(MATURIN) build --release $(PGO) --strip --compatibility pypi --out build/dist
 	$(MATURIN) sdist --out build/dist
+	$(BIN)/python -m flit_core.wheel --outdir build/dist studies
 
 .PHONY: check-wheels
 check-wheels: ## install what `make wheels` built into empty environments, and try it without a compiler
@@ -298,4 +300,4 @@ docs: ## build the documentation of the Rust core and of the crate for others
 clean: ## remove everything that was built
 	rm -rf target build tools/js/node_modules .venv .pytest_cache .ruff_cache .mypy_cache
 	find python -name '*.so' -delete
-	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python studies tests benches -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Install the wheel and the source distribution as a user would, and try everything but live runs.
+"""Install the wheels and the source distribution as a user would, and try everything but live runs.
 
 Each is installed into an empty environment. The wheel's has no compiler, and its packages come as wheels; the
 source distribution is built by Rust. Sizes and times are printed.
@@ -54,8 +54,8 @@ class Environment:
         kept = {key: os.environ[key] for key in ("HOME", "LANG") if key in os.environ}
         self.environment = {**kept, "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
-    def run(self, *command: str | Path, **environment: str) -> str:
-        """Run a program in the folder, and return what it prints."""
+    def run(self, *command: str | Path, status: int = 0, **environment: str) -> str:
+        """Run a program in the folder that has to end with this status, and return what it prints."""
         done = subprocess.run(
             [self.bin / command[0], *command[1:]],
             cwd=self.folder,
@@ -64,9 +64,9 @@ class Environment:
             text=True,
             check=False,
         )
-        if done.returncode:
+        if done.returncode != status:
             sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-        return done.stdout
+        return done.stdout + (done.stderr if status else "")
 
     def try_everything(self) -> None:
         """Run every kind of command but live ones."""
@@ -106,8 +106,8 @@ def size(file: Path) -> str:
     return f"{file.name}: {file.stat().st_size / 1e6:.1f} MB"
 
 
-def check_wheel(wheel: Path, more: list[str]) -> None:
-    """Install the wheel where there is no compiler, and try it."""
+def check_wheel(wheel: Path, studies: Path, more: list[str]) -> None:
+    """Install the wheel where there is no compiler, without and with the papers, and try it."""
     with TemporaryDirectory(prefix="airpath-") as folder:
         own = Environment(Path(folder))
         install = ["pip", "install", "--quiet", "--only-binary", ":all:", *more]
@@ -117,9 +117,12 @@ def check_wheel(wheel: Path, more: list[str]) -> None:
         own.run("airpath", "run", "umts-384", "--out", "first")
         end = time.monotonic()
         print(f"{size(wheel)}; pip install {installed - begin:.1f} s, first run {end - installed:.1f} s")
-        own.run(*install, f"airpath[studio] @ {wheel.as_uri()}")
+        told = own.run("airpath", "reproduce", "lundsten", status=2)
+        if not told.rstrip().endswith("pip install airpath-studies"):
+            sys.exit(f"airpath reproduce does not say what to install: {told}")
+        own.run(*install, f"airpath[studio] @ {wheel.as_uri()}", studies)
         own.try_everything()
-        print(f"{wheel.name}: {len(COMMANDS)} commands and the studio work")
+        print(f"{wheel.name}, {studies.name}: {len(COMMANDS)} commands and the studio work")
 
 
 def check_sdist(sdist: Path, more: list[str]) -> None:
@@ -142,7 +145,8 @@ if __name__ == "__main__":
     given = parser.parse_args()
     more = ["--no-index", "--find-links", str(Path(given.find_links).resolve())] if given.find_links else []
     (wheel,) = given.folder.resolve().glob("airpath-*.whl")
+    (studies,) = given.folder.resolve().glob("airpath_studies-*.whl")
     (sdist,) = given.folder.resolve().glob("airpath-*.tar.gz")
-    check_wheel(wheel, more)
+    check_wheel(wheel, studies, more)
     if given.sdist:
         check_sdist(sdist, more)

@@ -50,15 +50,15 @@ from typing import Any, NoReturn
 import typed_numbers
 
 import airpath
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers.base.claims import Claim
-from airpath.experiments.papers.base.paper import Paper
-from airpath.experiments.papers.base.verdict import COUNTED, MEASURED_VERDICTS, MET, MISSED
-from airpath.experiments.papers.base.wording import VERDICT_WORDS, number, unit_name
 from airpath.experiments.versus_kernel.measured import Figures as FlowFigures
 from airpath.experiments.versus_kernel.runs import simulate_once
-from airpath.report.paper import verdict_words
 from airpath.stats.estimate import estimate, t_quantile
+from airpath_studies.base.claims import Claim
+from airpath_studies.base.paper import Paper
+from airpath_studies.base.verdict import COUNTED, MEASURED_VERDICTS, MET, MISSED
+from airpath_studies.base.wording import VERDICT_WORDS, number, unit_name
+from airpath_studies.papers import PAPERS
+from airpath_studies.report.paper import verdict_words
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs/papers/figures"

@@ -14,7 +14,7 @@ from importlib import import_module
 from airpath.cli import main as cli
 
 SLOW = (
-    "airpath.report.paper_page",
+    "airpath_studies.report.page",
     "airpath.runs.picture",
     "airpath.studio.page",
 )

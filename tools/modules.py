@@ -56,6 +56,7 @@ def module_of(imported: str) -> str | None:
 
 LAYERS = (
     "errors",
+    "studies",
     "files",
     "terminal",
     "progress",
@@ -73,7 +74,6 @@ LAYERS = (
     "runner",
     "experiments.replicate",
     "experiments.paired",
-    "experiments.papers",
     "experiments.sweep",
     "experiments.difference",
     "experiments.versus_kernel",

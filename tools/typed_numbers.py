@@ -1,6 +1,6 @@
 """Finds numbers in the prose of a paper's page that are neither generated nor given.
 
-Given are the numbers of the paper (`published/PAPER.csv`) and those of what is run: the settings of its
+Given are the numbers of the paper (its `published.csv`) and those of what is run: the settings of its
 scenarios and cells, what rows and columns are called, the parameters and the claims as stated. Any other
 number is a result, or follows from some, and is to be generated (see `docs_figures`). A number with a unit
 that results have is given with that unit alone. What refers to a place, a standard or a year is no number
@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers.base.cell import Cell
-from airpath.experiments.papers.base.paper import Paper
-from airpath.experiments.papers.base.wording import unit_name
-from airpath.experiments.papers.explore.plan import explorations, load_exploration
+from airpath_studies.base.cell import Cell
+from airpath_studies.base.paper import Paper
+from airpath_studies.base.wording import unit_name
+from airpath_studies.explore.plan import explorations, load_exploration
+from airpath_studies.papers import PAPERS
 
 _UNITS = (
     "kbit/s",

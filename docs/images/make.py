@@ -64,7 +64,7 @@ def called(*arguments: object) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def picture_digest(picture: Picture, sources: Iterable[str]) -> str:
+def picture_digest(picture: Picture, sources: Iterable[str | Path]) -> str:
     """Digest of what a picture shows and of the modules that draw it."""
     return _digest(json.dumps(_rounded(picture.data)), sources)
 
@@ -73,7 +73,7 @@ def page_digest() -> str:
     """Digest of the reproduction page after few runs, without the pictures in it."""
     with tempfile.TemporaryDirectory() as folder:
         text = page(Path(folder), "--quick")
-    return _digest(re.sub(r"base64,[^\"]*", "", text), ("plots/paper.py",))
+    return _digest(re.sub(r"base64,[^\"]*", "", text), PAGE_SOURCES)
 
 
 RUN_SOURCES = ("runs/picture.py", "drawing/style.py")
@@ -81,6 +81,7 @@ PLANE_SOURCES = (
     *(f"plots/sweep/{name}.py" for name in ("axes", "layout", "legend", "looks", "panels", "texts", "ticks")),
     "drawing/style.py",
 )
+PAGE_SOURCES = (HERE.parent.parent / "studies" / "airpath_studies" / "report" / "plots.py",)
 DIGESTS = {
     "plot.png": lambda: picture_digest(run_picture(), RUN_SOURCES),
     "plane.png": lambda: picture_digest(plane_picture(), PLANE_SOURCES),
@@ -89,7 +90,7 @@ DIGESTS = {
 """What makes the digest of each picture anew."""
 
 
-def _digest(text: str, sources: Iterable[str]) -> str:
+def _digest(text: str, sources: Iterable[str | Path]) -> str:
     parts = [text, *((PACKAGE / source).read_text(encoding="utf-8") for source in sources)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def suggestion(name: str, known: Iterable[str], otherwise: str = "choose from") -> str:
+    """Say which known name a wrong one is nearest to, or list all after `otherwise`."""
+    by_case = {one.casefold(): one for one in known}
+    near = get_close_matches(name.casefold(), by_case, n=1, cutoff=0.75)
+    return f"did you mean {by_case[near[0]]}?" if near else f"{otherwise} {', '.join(by_case.values())}"
+
 
 class AirpathError(Exception):
     """Base of all errors about what a user wrote, named or asked for.

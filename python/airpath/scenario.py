@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from airpath import _core
-from airpath.errors import ScenarioError
+from airpath.errors import ScenarioError, suggestion
 from airpath.files.atomic import is_descriptor
 from airpath.files.text import read_text
 
@@ -139,8 +139,10 @@ def read(name_or_path: str | Path) -> tuple[str, str, Path | None]:
     if name in texts:
         return name, texts[name], None
     if path.suffix != ".toml" and not path.exists():
-        known = ", ".join(texts)
-        raise ScenarioError(name, "no such scenario", f"write the path of a .toml file, or one of {known}")
+        if path.suffix[1:].isalpha() or path.name != name:
+            raise ScenarioError(name, "no such file or folder", "write the path of a .toml file")
+        remedy = suggestion(name, texts, "write the path of a .toml file, or one of")
+        raise ScenarioError(name, "no such scenario", remedy)
     return path.stem, _read(name, path), None if is_descriptor(path) else path.parent
 
 

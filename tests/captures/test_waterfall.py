@@ -8,6 +8,7 @@ import math
 import pytest
 from test_analyze import LINUX, SERVER, SHORT_QUEUE, UE, captured, of_interface
 
+import airpath
 from airpath import _core
 from airpath.captures import analyze
 
@@ -74,6 +75,19 @@ def test_a_response_is_waited_for_as_long_as_the_server_thinks(tmp_path):
     # The page and its objects; at the server no round trip is part of it.
     assert len(waits) == 9
     assert all(0.3 - 1e-6 < seconds < 0.301 for seconds in waits)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_request_that_comes_twice_is_not_waited_for(seed, tmp_path):
+    """With seed 1 a spurious copy of a request arrives while the response is in flight."""
+    scenario = airpath.load("hsdpa-3.6-still").with_("duration", "30 s")
+    scenario = scenario.with_("flow.0.app", {"web": {"objects": 20, "object": "20 kB"}})
+    file = tmp_path / "capture.pcapng"
+    file.write_bytes(airpath.run(scenario, seed, probes=(), capture=True).capture)
+    (one,) = analyze(file)["connections"]
+    assert [
+        end - start for start, end, phase in pieces(one) if phase == "waiting" and end - start > 1e-3
+    ] == []
 
 
 def test_a_handshake_without_an_answer_lasts_as_long_as_it_is_tried(tmp_path):

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 import airpath
 from airpath.cli import main as cli
 from airpath.errors import AirpathError
-from airpath.experiments.papers.lundsten import PAPER
 from airpath.experiments.sweep.plan import Plan, read_plan
 from airpath.experiments.sweep.results import read_results
 from airpath.experiments.sweep.run import run_sweep
@@ -30,6 +29,7 @@ from airpath.runs.folder import run_to_folder
 from airpath.studio.page import page
 from airpath.studio.reading import reading
 from airpath.studio.sources import Sources
+from airpath_studies.lundsten import PAPER
 
 SWEEP = """\
 scenario = "umts-64-simple"

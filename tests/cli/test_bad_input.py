@@ -14,9 +14,6 @@ import pytest
 from conftest import Outcome, check_error, sampled
 
 import airpath
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers.outcome import Effort
-from airpath.experiments.papers.reproduction import Reproduction
 from airpath.experiments.sweep.plan import read_plan
 from airpath.experiments.sweep.run import run_sweep
 from airpath.runner.work import versions
@@ -24,6 +21,9 @@ from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.runs.memory import coarse_probes
 from airpath.runs.recorder import FILES, TRACES
+from airpath_studies.outcome import Effort
+from airpath_studies.papers import PAPERS
+from airpath_studies.reproduction import Reproduction
 
 SCENARIO = """\
 # a scenario in which one line is replaced

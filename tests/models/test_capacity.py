@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import airpath
-from airpath.experiments.papers.base.cell import Outcome
-from airpath.experiments.papers.extensions import capacity as study
 from airpath.models.capacity import SLOPES_DB, Cell
 from airpath.scenario import Scenario, load
+from airpath_studies.base.cell import Outcome
+from airpath_studies.extensions import capacity as study
 
 
 def test_the_load_equation_by_hand():

@@ -11,11 +11,13 @@ from typer.testing import CliRunner
 
 import airpath
 from airpath.cli.main import app
-from airpath.experiments.papers.alcaraz import PAPER
-from airpath.experiments.papers.alcaraz.figures import CELLS
-from airpath.experiments.papers.alcaraz.measured import first_near_the_most, value_of_highest
-from airpath.experiments.papers.alcaraz.model import BASE, SCHEMES, combined, make_cell
-from airpath.experiments.papers.alcaraz.observed import (
+from airpath.scenario import Scenario, load
+from airpath.stats.estimate import estimate
+from airpath_studies.alcaraz import PAPER
+from airpath_studies.alcaraz.figures import CELLS
+from airpath_studies.alcaraz.measured import first_near_the_most, value_of_highest
+from airpath_studies.alcaraz.model import BASE, SCHEMES, combined, make_cell
+from airpath_studies.alcaraz.observed import (
     BUFFER,
     PACKETS,
     counter,
@@ -23,14 +25,12 @@ from airpath.experiments.papers.alcaraz.observed import (
     occupancy,
     transfers_s,
 )
-from airpath.experiments.papers.alcaraz.studies import RED
-from airpath.experiments.papers.base.conditions import AllOf, AtMost, HalfWidth, Less, OneOf
-from airpath.experiments.papers.base.observe import Observation
-from airpath.experiments.papers.base.paired import reduction
-from airpath.experiments.papers.base.panel import Path, Plane, Reference
-from airpath.experiments.papers.base.quantity import Highest, Quantity
-from airpath.scenario import Scenario, load
-from airpath.stats.estimate import estimate
+from airpath_studies.alcaraz.studies import RED
+from airpath_studies.base.conditions import AllOf, AtMost, HalfWidth, Less, OneOf
+from airpath_studies.base.observe import Observation
+from airpath_studies.base.paired import reduction
+from airpath_studies.base.panel import Path, Plane, Reference
+from airpath_studies.base.quantity import Highest, Quantity
 
 UNCONTROLLED = [(name, flows) for flows in (1, 4) for name in ("conventional", "pdpc")]
 CONTROLLED = [(name, flows) for flows in (1, 4) for name in ("ackrate", "combined1", "combined2")]

@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from airpath.cli.main import app
-from airpath.experiments.papers.chan import PAPER
-from airpath.experiments.papers.chan.observed import distribution, example_of
-from airpath.experiments.papers.chan.tables import TABLE_1, TABLE_2, TABLE_3, printed_prediction
-from airpath.experiments.papers.outcome import Effort
-from airpath.experiments.papers.reproduction import Reproduction
+from airpath_studies.chan import PAPER
+from airpath_studies.chan.observed import distribution, example_of
+from airpath_studies.chan.tables import TABLE_1, TABLE_2, TABLE_3, printed_prediction
+from airpath_studies.outcome import Effort
+from airpath_studies.reproduction import Reproduction
 
 CASES = range(1, 10)
 

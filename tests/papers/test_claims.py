@@ -7,11 +7,11 @@ import docs_figures
 import pytest
 from conftest import CHANGED
 
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers.base.cell import Cell
-from airpath.experiments.papers.base.choices import Choice
-from airpath.experiments.papers.base.claims import Claim, judge
-from airpath.experiments.papers.base.conditions import (
+from airpath.stats.estimate import estimate, t_quantile
+from airpath_studies.base.cell import Cell
+from airpath_studies.base.choices import Choice
+from airpath_studies.base.claims import Claim, judge
+from airpath_studies.base.conditions import (
     About,
     Agree,
     AtLeast,
@@ -26,11 +26,11 @@ from airpath.experiments.papers.base.conditions import (
     between,
     rising,
 )
-from airpath.experiments.papers.base.quantity import Gain, Minus, Quantity, Times
-from airpath.experiments.papers.downloads import FLOOR, increase
-from airpath.experiments.papers.jayanathan.claims import WINDOW_SEGMENTS
-from airpath.experiments.papers.jayanathan.measured import peak_cached
-from airpath.stats.estimate import estimate, t_quantile
+from airpath_studies.base.quantity import Gain, Minus, Quantity, Times
+from airpath_studies.jayanathan.claims import WINDOW_SEGMENTS
+from airpath_studies.jayanathan.measured import peak_cached
+from airpath_studies.papers import PAPERS
+from airpath_studies.shared.downloads import FLOOR, increase
 
 CLAIMS = {
     "lundsten": 48,

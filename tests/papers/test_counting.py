@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers.outcome import Effort
-from airpath.experiments.papers.reproduction import Reproduction
 from airpath.stats.estimate import exact
 from airpath.stats.replication import Rule
+from airpath_studies.outcome import Effort
+from airpath_studies.papers import PAPERS
+from airpath_studies.reproduction import Reproduction
 
 PRINTED = [paper for paper in PAPERS.values() if not paper.is_own]
 ROUNDED = {"lundsten-s552-300", "chan-t3-reno-p2-double-loss"}

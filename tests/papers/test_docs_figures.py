@@ -9,7 +9,7 @@ import pytest
 import typed_numbers
 
 import airpath
-from airpath.experiments.papers import PAPERS
+from airpath_studies.papers import PAPERS
 
 VALUE = {
     "id": "p-1",

@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 from airpath.cli.main import app
 from airpath.errors import ScenarioError
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers.explore import search as searching
-from airpath.experiments.papers.explore.plan import explorations, load_exploration, rows_of
-from airpath.experiments.papers.explore.search import search
+from airpath_studies.explore import search as searching
+from airpath_studies.explore.plan import explorations, load_exploration, rows_of
+from airpath_studies.explore.search import search
+from airpath_studies.papers import PAPERS
 
 PAPER = PAPERS["jayanathan"]
 SMALL = """

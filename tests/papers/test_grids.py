@@ -9,16 +9,16 @@ from typer.testing import CliRunner
 
 import airpath
 from airpath.cli.main import app
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers.atlas.cells import alone
-from airpath.experiments.papers.atlas.places import PLACES
-from airpath.experiments.papers.atlas.studies import CURED
-from airpath.experiments.papers.downloads import RETURN
-from airpath.experiments.papers.extensions.settings import ERROR_RATES
-from airpath.experiments.papers.lundsten.solutions import TABLE_1
-from airpath.plots.paper import maps_figure
 from airpath.scenario import Scenario, load
 from airpath.stats.estimate import estimate
+from airpath_studies.atlas.cells import alone
+from airpath_studies.atlas.places import PLACES
+from airpath_studies.atlas.studies import CURED
+from airpath_studies.extensions.settings import ERROR_RATES
+from airpath_studies.lundsten.solutions import TABLE_1
+from airpath_studies.papers import PAPERS
+from airpath_studies.report.plots import maps_figure
+from airpath_studies.shared.downloads import RETURN
 
 GRIDS = [
     pytest.param(experiment, grid, id=f"{name}-{experiment.place}-{grid.title}")

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import airpath
-from airpath.experiments.papers.base.verdict import REPRODUCED_POINTS
-from airpath.experiments.papers.explore.plan import load_exploration
-from airpath.experiments.papers.jayanathan import PAPER
-from airpath.experiments.papers.jayanathan.measured import UNFLAGGED
-from airpath.experiments.papers.jayanathan.model import LOSSES, TABLE_RUNS, make_cell
-from airpath.experiments.papers.jayanathan.observed import CACHED, DROPPED, acting_dupack
 from airpath.scenario import Scenario, load
+from airpath_studies.base.verdict import REPRODUCED_POINTS
+from airpath_studies.explore.plan import load_exploration
+from airpath_studies.jayanathan import PAPER
+from airpath_studies.jayanathan.measured import UNFLAGGED
+from airpath_studies.jayanathan.model import LOSSES, TABLE_RUNS, make_cell
+from airpath_studies.jayanathan.observed import CACHED, DROPPED, acting_dupack
 
 
 @pytest.fixture(scope="module")

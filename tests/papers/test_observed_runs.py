@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from airpath import _core
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers.base.observe import FIRST_DATA, FIRST_FLIGHT, LOST_AGAIN, RECEIVED
-from airpath.experiments.papers.base.send_window import SendWindow
-from airpath.experiments.papers.downloads import NO_BLOCK_ERRORS, Download
-from airpath.experiments.papers.lundsten.figures import FIGURES
-from airpath.experiments.papers.lundsten.model import EIFEL, beside_reno, make_download
-from airpath.experiments.papers.lundsten.text import formula_window
-from airpath.experiments.papers.outcome import Effort
-from airpath.experiments.papers.reproduction import Reproduction
 from airpath.scenario import Scenario
 from airpath.stats.replication import Rule
+from airpath_studies.base.observe import FIRST_DATA, FIRST_FLIGHT, LOST_AGAIN, RECEIVED
+from airpath_studies.base.send_window import SendWindow
+from airpath_studies.lundsten.figures import FIGURES
+from airpath_studies.lundsten.text import formula_window
+from airpath_studies.outcome import Effort
+from airpath_studies.papers import PAPERS
+from airpath_studies.reproduction import Reproduction
+from airpath_studies.shared.downloads import NO_BLOCK_ERRORS, Download
+from airpath_studies.shared.lundsten import EIFEL, beside_reno, make_download
 
 LUNDSTEN = PAPERS["lundsten"]
 

@@ -15,17 +15,17 @@ from conftest import CHANGED, check_error
 from typer.testing import CliRunner
 
 from airpath.cli.main import app
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers import journal as journal_module
-from airpath.experiments.papers import reproduction as harness
-from airpath.experiments.papers.base.verdict import CLAIM_VERDICTS, MEASURED_VERDICTS, MET, VERDICTS
-from airpath.experiments.papers.base.wording import mean_text, number
-from airpath.experiments.papers.lundsten import PAPER
-from airpath.experiments.papers.lundsten.tables import TABLE_3
-from airpath.experiments.papers.outcome import Effort
-from airpath.experiments.papers.reproduction import Reproduction
-from airpath.experiments.papers.runs import Runs
 from airpath.stats.estimate import estimate
+from airpath_studies import journal as journal_module
+from airpath_studies import reproduction as harness
+from airpath_studies.base.verdict import CLAIM_VERDICTS, MEASURED_VERDICTS, MET, VERDICTS
+from airpath_studies.base.wording import mean_text, number
+from airpath_studies.lundsten import PAPER
+from airpath_studies.lundsten.tables import TABLE_3
+from airpath_studies.outcome import Effort
+from airpath_studies.papers import PAPERS
+from airpath_studies.reproduction import Reproduction
+from airpath_studies.runs import Runs
 
 KEYS = [
     "id",
@@ -468,7 +468,7 @@ def test_the_published_values_are_sound(paper):
         assert value.id.startswith(f"{paper.name}-") and value.place and value.unit
         assert not (value.background and value.kind in ("simulated", "model"))
         assert value.kind != "qualitative_range" or value.bound in ("low", "high")
-    table = files("airpath.experiments.papers").joinpath(f"published/{paper.name}.csv").read_text()
+    table = (files("airpath_studies") / paper.name / "published.csv").read_text()
     assert len(table.splitlines()) == 1 + len(published)
 
 

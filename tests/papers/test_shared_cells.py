@@ -2,11 +2,11 @@
 
 import pytest
 
-from airpath.experiments.papers.base.cell import Outcome
-from airpath.experiments.papers.extensions import utilisation
-from airpath.experiments.papers.extensions.hsdpa import Link, _radio
 from airpath.experiments.replicate import simulation_of
 from airpath.scenario import load
+from airpath_studies.base.cell import Outcome
+from airpath_studies.extensions import utilisation
+from airpath_studies.extensions.hsdpa import Link, _radio
 
 RATES = [(rate, pdus) for rate in (384, 128, 64) for pdus in (1, 2)] + [(1440, 0), (3360, 0)]
 

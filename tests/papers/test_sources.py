@@ -5,10 +5,11 @@ import shutil
 import pytest
 
 from airpath.errors import OutputError
-from airpath.experiments.papers import PAPERS, sources
-from airpath.experiments.papers.journal import NAME, Journal
-from airpath.experiments.papers.outcome import Effort
-from airpath.experiments.papers.reproduction import Reproduction
+from airpath_studies import sources
+from airpath_studies.journal import NAME, Journal
+from airpath_studies.outcome import Effort
+from airpath_studies.papers import PAPERS
+from airpath_studies.reproduction import Reproduction
 
 RUN = (0, (1,), [((2.5,), None)])
 
@@ -26,12 +27,20 @@ def reproductions():
         ("chan/claims.py", {"chan"}),
         ("alcaraz/observed.py", {"alcaraz"}),
         ("extensions/pages.py", {"extensions"}),
-        # Other papers take these cells and readings from the thesis.
-        ("lundsten/model.py", {"lundsten", "zhang", "extensions"}),
-        # Only through a module that `extensions` imports.
-        ("atlas/places.py", {"atlas", "extensions"}),
+        ("lundsten/studies.py", {"lundsten"}),
+        ("zhang/claims.py", {"zhang"}),
+        ("jayanathan/model.py", {"jayanathan"}),
+        ("atlas/places.py", {"atlas"}),
+        # Other papers take these downloads of the thesis.
+        ("shared/lundsten.py", {"lundsten", "zhang", "extensions"}),
+        ("shared/today.py", {"atlas", "extensions"}),
         ("base/quantity.py", set(PAPERS)),
-        ("downloads.py", set(PAPERS)),
+        # Of the papers about downloads alone.
+        ("shared/downloads.py", {"lundsten", "zhang", "jayanathan", "extensions"}),
+        # What makes no run: reports, the command, and a further paper in the list.
+        ("report/page.py", set()),
+        ("command.py", set()),
+        ("papers.py", set()),
     ],
 )
 def test_change_leaves_the_journals_of_other_papers_valid(
@@ -61,11 +70,15 @@ def test_new_module_in_a_paper_changes_its_sources(monkeypatch, tmp_path):
     shutil.copytree(sources.FOLDER, tmp_path / "papers")
     monkeypatch.setattr(sources, "FOLDER", tmp_path / "papers")
     before = {name: sources.sources_of(name) for name in PAPERS}
-    (tmp_path / "papers" / "chan" / "new.py").write_text(
-        "from airpath.experiments.papers.zhang import model\n"
-    )
+    (tmp_path / "papers" / "chan" / "new.py").write_text("from airpath_studies.zhang import claims\n")
     after = {name: sources.sources_of(name) for name in PAPERS}
     changed = [name for name in PAPERS if before[name] != after[name]]
     assert changed == ["chan"]
-    assert tmp_path / "papers" / "zhang" / "model.py" in after["chan"]
-    assert tmp_path / "papers" / "lundsten" / "model.py" in after["chan"]
+    assert tmp_path / "papers" / "zhang" / "claims.py" in after["chan"]
+    assert tmp_path / "papers" / "shared" / "lundsten.py" in after["chan"]
+
+
+def test_no_paper_imports_another():
+    for name in PAPERS:
+        others = {path.relative_to(sources.FOLDER).parts[0] for path in sources.sources_of(name)} & {*PAPERS}
+        assert others == {name}

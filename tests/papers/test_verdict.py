@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from airpath.experiments.papers.base.verdict import MET, calibrated, verdict, worse
 from airpath.stats.estimate import by_seed, estimate, exact
+from airpath_studies.base.verdict import MET, calibrated, verdict, worse
 
 
 def judge(measured, published=100.0, kind="simulated", unit="kbit/s", **more):

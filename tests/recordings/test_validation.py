@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from conftest import check_error
 
-from airpath.recordings.felt import Felt, windows
+from airpath.recordings.felt import SETUPS, Felt, link_of, page_interval_s, pages, windows
 from airpath.recordings.judged import offered
-from airpath.recordings.validation import HALVES, MEASURES, covered, halves, thinned
+from airpath.recordings.validation import HALVES, MEASURES, NOISE, Seen, covered, halves, noise, thinned
 
 KNOWN = {
     "counts": [float(count) for count in range(1, 14)],
@@ -43,6 +43,8 @@ def test_process_is_closer_to_a_varying_link_than_a_constant_rate(tmp_path, airp
         for metric in ("rtt_p95", "rtt_max"):
             assert models["process"][metric] < 0.5 * models["constant"][metric]
         assert models["process"]["covered"] > models["constant"]["covered"] + 0.2
+        # Of four windows each.
+        assert 0 < models[NOISE]["rtt_p95"] < 1
     # The replay of a half is the truth of that half.
     assert said["medians"][HALVES[0]]["replay"]["goodput"] == 0
 
@@ -71,6 +73,28 @@ def test_coverage_is_the_share_within_the_central_range():
     said = felt(*range(101))
     assert covered(said, felt(4, 5, 50, 95, 96), "goodput") == pytest.approx(3 / 5)
     assert not math.isnan(covered(felt(1), felt(2), "goodput"))
+
+
+def test_noise_is_half_the_difference_of_disjoint_windows():
+    def seen(*goodputs: float) -> Seen:
+        return Seen({setup: [Felt(one, 1, 1, 1, 0) for one in goodputs] for setup in SETUPS}, [[1.0]] * 8)
+
+    found = noise(seen(1, 3, 1, 3, 1, 3, 1, 3), overlapping=False)
+    assert found["goodput"] == pytest.approx([math.log(3) / 2] * len(SETUPS))
+    assert found["rtt_p50"] == [0] * len(SETUPS) and found["page"] == [0]
+    # Windows that overlap by half: each fourth one.
+    found = noise(seen(1, 99, 2, 99, 1, 99, 2, 99), overlapping=True)
+    assert found["goodput"] == pytest.approx([math.log(2) / 2] * len(SETUPS))
+
+
+@pytest.mark.parametrize(
+    ("per_ms", "every_s", "number"), [(1.0, 10, 5), (0.2, 10, 5), (0.17, 20, 2), (0.05, 40, 1), (0, 60, 1)]
+)
+def test_a_page_is_alone_on_a_link(per_ms, every_s, number):
+    counts = np.diff(np.floor(np.arange(60_001) * per_ms)).astype(np.int32)
+    assert page_interval_s(counts) == every_s
+    found = pages(link_of(counts), every_s)
+    assert len(found) == number and max(found) < every_s
 
 
 def test_what_reality_cannot_use_is_refused(tmp_path, airpath_command):

@@ -15,7 +15,7 @@ from conftest import sampled
 from programs import needs
 
 from airpath.errors import OutputError
-from airpath.experiments.papers.journal import Journal
+from airpath_studies.journal import Journal
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD"),
@@ -33,7 +33,7 @@ write_together(out, {"more/page": word * 1000, "picture": word * 10, "report": w
 JOURNAL = """
 import sys
 from pathlib import Path
-from airpath.experiments.papers.journal import Journal
+from airpath_studies.journal import Journal
 with Journal(Path(sys.argv[1]) / "journal", "digest") as journal:
     for seed in range(len(journal.rows), 2):
         journal.append([(0, (seed,), [((1.0, 2.0), None)])])
@@ -44,7 +44,7 @@ FORKS = """
 import json
 import sys
 from functools import partial
-import airpath.experiments.papers.journal
+import airpath_studies.journal
 import crash
 program = compile(sys.argv[1], "program", "exec")
 def run(words):

@@ -10,17 +10,18 @@ import pytest
 from conftest import check_error
 
 from airpath.errors import AirpathError
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers.as_json import outcome_as_json
-from airpath.experiments.papers.outcome import Effort
-from airpath.experiments.papers.reproduction import Reproduction
 from airpath.experiments.sweep.plan import Written, read_plan
 from airpath.experiments.sweep.results import read_results
 from airpath.experiments.sweep.run import run_sweep
 from airpath.runs.metrics import named
 from airpath.studio import sweeps
-from airpath.studio.papers import paper_study
 from airpath.studio.sources import Sources
+from airpath_studies import in_studio
+from airpath_studies.as_json import outcome_as_json
+from airpath_studies.in_studio import paper_study
+from airpath_studies.outcome import Effort
+from airpath_studies.papers import PAPERS
+from airpath_studies.reproduction import Reproduction
 
 MARKUP = "<img src=x onerror=alert(1)>"
 SWEEP = """\
@@ -154,9 +155,7 @@ def test_a_reproduction_is_read_with_verdicts_and_the_settings_behind_them(paper
 @pytest.mark.parametrize("name", list(PAPERS))
 def test_every_entry_of_every_paper_has_settings_that_hold(name):
     paper = PAPERS[name]
-    from airpath.studio import papers
-
-    cells = papers._cells(paper)
+    cells = in_studio._cells(paper)
     assert cells
     sources, seen = Sources(), set()
     reading = next(own for own in paper.readings if own.name == paper.default_reading)
@@ -166,7 +165,7 @@ def test_every_entry_of_every_paper_has_settings_that_hold(name):
         seen.add(cell)
         if len(seen) > 40:
             break
-        settings = papers._settings(paper, cell)
+        settings = in_studio._settings(paper, cell)
         text = sources.scenario(settings["base"], settings["set"]).scenario.text
         assert text == paper.text(cell, cell.overrides, reading)
 

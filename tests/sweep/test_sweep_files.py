@@ -9,10 +9,11 @@ import pytest
 from conftest import check_error, sampled
 
 from airpath import _core
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.sweep.bundled import bundled, cells_of, find
+from airpath.experiments.sweep.bundled import bundled, find
 from airpath.experiments.sweep.plan import read_plan
 from airpath.runs.metrics import NotMeasuredError, named
+from airpath_studies.papers import PAPERS
+from airpath_studies.sweeps import cells_of
 
 MIXED = {
     *("chan:text", "chan:study-9", "chan:study-10", "chan:study-11"),

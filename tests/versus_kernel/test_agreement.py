@@ -27,7 +27,6 @@ from airpath.experiments.versus_kernel.carried import Transfer, transfers
 from airpath.experiments.versus_kernel.judgement import effects, judge, judged, welch
 from airpath.experiments.versus_kernel.measured import METRICS, Figures, figures
 from airpath.experiments.versus_kernel.mechanism import mechanisms, with_mechanism
-from airpath.experiments.versus_kernel.published import cells, jobs, row_of
 from airpath.experiments.versus_kernel.runs import (
     LiveOutcome,
     Processes,
@@ -38,10 +37,10 @@ from airpath.experiments.versus_kernel.runs import (
 from airpath.experiments.versus_kernel.tcp import as_linux, as_near, as_written, near_tcp, unlike
 from airpath.live import driver
 from airpath.live.transfer import receive, send
-from airpath.report.comparison import published_report
 from airpath.report.terminal import show
 from airpath.scenario import Scenario
 from airpath.stats.estimate import estimate
+from airpath_studies.versus_kernel import cells, jobs, published_report, row_of
 
 GOODPUT, MEDIAN, P95, AGAIN, TIMEOUTS = METRICS
 SHORT = """

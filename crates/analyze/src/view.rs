@@ -160,7 +160,8 @@ impl View {
         if self.handshake == (None, None) {
             self.guess_answer(side);
         }
-        self.flows[1 - side].handle_ack(now, segment);
+        let is_repeat = self.flows[side].has_seen(segment);
+        self.flows[1 - side].handle_ack(now, segment, is_repeat);
         self.flows[side].handle_data(now, segment);
         true
     }

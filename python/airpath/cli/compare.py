@@ -43,6 +43,7 @@ from airpath.progress import progress_bar
 from airpath.report.document import Part
 from airpath.runs.memory import check_seed
 from airpath.scenario import Scenario, load
+from airpath.studies import studies
 
 COMPARISON = "comparison.json"
 
@@ -197,15 +198,14 @@ def _compare_published(
     runs: int, seed: int, workers: int | None, json_: bool, out: Path | None, force: bool
 ) -> None:
     """Run the cells of the papers' values; print the table or the JSON, and write it into the folder."""
-    from airpath.experiments.versus_kernel.published import cells, jobs, row_of, rows_as_json
-    from airpath.report.comparison import published_report
-
+    published = studies("versus_kernel", "--published")
     driver.driver_command()
     check_output(out, force)
-    chosen = cells()
-    outcomes = carry_out(jobs(chosen, runs, seed), "published", workers, out)
-    rows = [row_of(cell, outcomes) for cell in chosen]
-    _write(rows_as_json(rows, outcomes), published_report(rows, outcomes), json_, out, force)
+    chosen = published.cells()
+    outcomes = carry_out(published.jobs(chosen, runs, seed), "published", workers, out)
+    rows = [published.row_of(cell, outcomes) for cell in chosen]
+    said = published.rows_as_json(rows, outcomes)
+    _write(said, published.published_report(rows, outcomes), json_, out, force)
 
 
 def _write(said: dict[str, Any], report: Iterable[Part], json_: bool, out: Path | None, force: bool) -> None:

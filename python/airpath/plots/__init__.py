@@ -1,5 +1,5 @@
-"""Figures of sweeps, runs and papers.
+"""Figures of sweeps and runs.
 
-Modules: `sweep/` (figures of sweeps), `paper` (pictures of reproductions), `scorecard`, `overlay` (runs
+Modules: `sweep/` (figures of sweeps), `scorecard`, `overlay` (runs
 over each other).
 """

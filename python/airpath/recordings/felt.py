@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from airpath.recordings.recording import Recording
+from airpath.recordings.recording import PACKET_BITS, Recording
 from airpath.runs.memory import run
 from airpath.scenario import Scenario
 
@@ -37,8 +37,11 @@ app.bulk = {}
 """
 FEWEST_SAMPLES = 5
 """With fewer round trips a transfer has stood still: it counts as one of the whole window."""
-PAGE = "1 MB"
+PAGE_BYTES = 1_000_000
 PAGE_EVERY_S = 10
+PAGE_PATIENCE = 3
+"""A page begins at the first multiple of `PAGE_EVERY_S` at which the one before it is done, if that takes so
+many times as long as at the mean rate: each is alone on the link."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +92,11 @@ def link_of(counts: Counts) -> dict[str, object]:
     return {"trace_file": {"trace": text, "spacing": "at_once"}}
 
 
-def path_of(channel: object, setup: tuple[str, str], seconds: float = WINDOW_S) -> Scenario:
+def path_of(channel: object, setup: tuple[str, str]) -> Scenario:
     """A path over a channel with a congestion control and a queue."""
     control, queue = setup
     path = Scenario("recording", PATH).with_("tcp.profile", CONTROLS[control])
-    path = path.with_("radio.variable.downlink.queue", QUEUES[queue]).with_("duration", f"{seconds:g} s")
+    path = path.with_("radio.variable.downlink.queue", QUEUES[queue])
     return path.with_("radio.variable.downlink.channel", channel)
 
 
@@ -110,16 +113,23 @@ def feel(scenario: Scenario, seed: int = 1) -> Felt:
     return Felt(goodput, float(p50), float(p95), float(rtt_ms.max()), flow["timeouts"] * 60 / seconds)
 
 
-def pages(channel: object, seconds: float, seed: int = 1) -> list[float]:
-    """Times in seconds of pages of 1 MB, one each 10 s; an unfinished one counts the rest of the window."""
-    number = max(1, int((seconds - 0.6 * PAGE_EVERY_S) // PAGE_EVERY_S))
+def page_interval_s(counts: Counts) -> float:
+    """Interval of pages in seconds on a link with these opportunities, so that each page is alone."""
+    mean_bps = float(counts.sum()) / len(counts) * 1000 * PACKET_BITS
+    longest_s = PAGE_PATIENCE * 8 * PAGE_BYTES / mean_bps if mean_bps > 0 else WINDOW_S
+    return min(PAGE_EVERY_S * math.ceil(longest_s / PAGE_EVERY_S), WINDOW_S)
+
+
+def pages(channel: object, every_s: float, seed: int = 1) -> list[float]:
+    """Times in seconds of pages of 1 MB in a window; an unfinished one counts the rest of the window."""
+    number = max(1, int((WINDOW_S - 0.6 * every_s) // every_s))
     flows = [
-        {"app": {"file": {"size": PAGE}}, "start": f"{0.5 + index * PAGE_EVERY_S:g} s"}
+        {"app": {"file": {"size": f"{PAGE_BYTES} B"}}, "start": f"{0.5 + index * every_s:g} s"}
         for index in range(number)
     ]
-    scenario = path_of(channel, ("CUBIC", "drop-tail"), seconds).with_("flow", flows)
+    scenario = path_of(channel, ("CUBIC", "drop-tail")).with_("flow", flows)
     return [
-        seconds - flow["start_s"] if flow["transfer_s"] is None else flow["transfer_s"]
+        WINDOW_S - flow["start_s"] if flow["transfer_s"] is None else flow["transfer_s"]
         for flow in run(scenario, seed, probes=()).flows
     ]
 

@@ -21,6 +21,7 @@ from airpath.recordings.cells import RUNS, Technology, fit_cell, runs_of
 from airpath.recordings.felt import (
     METRICS,
     SETUPS,
+    WINDOW_S,
     Felt,
     Model,
     error,
@@ -28,6 +29,7 @@ from airpath.recordings.felt import (
     link_of,
     median,
     middle,
+    page_interval_s,
     pages,
     windows,
 )
@@ -58,6 +60,8 @@ TIMEOUTS = "timeouts"
 COVERAGE = "covered"
 RATIO = "BBR/CUBIC"
 MEASURES = (*METRICS, PAGES, TIMEOUTS, COVERAGE, RATIO)
+NOISE = "noise"
+"""Not a model: the standard error of the truth itself, which no model can be shown to be better than."""
 RANGE = (0.05, 0.95)
 """A true window is covered if it lies between these quantiles of the predicted ones."""
 
@@ -141,14 +145,23 @@ class Seen:
     """What was seen of a link: transfers by set-up, and the times of pages in seconds."""
 
     felt: Mapping[tuple[str, str], list[Felt]]
-    page_s: list[float]
+    page_s: list[list[float]]
+    """Of each window."""
+
+    def some(self, windows: slice) -> Seen:
+        """What was seen in some windows."""
+        return Seen({setup: felt[windows] for setup, felt in self.felt.items()}, self.page_s[windows])
+
+    def page_median_s(self) -> float:
+        """Median time of a page."""
+        return float(np.median(list(itertools.chain.from_iterable(self.page_s))))
 
 
-def seen_of(link: Model, number: int, is_seeded: bool) -> Seen:
+def seen_of(link: Model, number: int, is_seeded: bool, page_every_s: float) -> Seen:
     """Run all transfers and pages over a link."""
     felt = {setup: felt_of(link, number, setup, is_seeded) for setup in SETUPS}
-    times = [pages(link(index), 60, index + 1 if is_seeded else 1) for index in range(number)]
-    return Seen(felt, list(itertools.chain.from_iterable(times)))
+    times = [pages(link(index), page_every_s, index + 1 if is_seeded else 1) for index in range(number)]
+    return Seen(felt, times)
 
 
 def judge(said: Seen, true: Seen) -> dict[str, list[float]]:
@@ -157,7 +170,7 @@ def judge(said: Seen, true: Seen) -> dict[str, list[float]]:
         metric: [error(middle(said.felt[one], metric), middle(true.felt[one], metric)) for one in SETUPS]
         for metric in METRICS
     }
-    errors[PAGES] = [error(float(np.median(said.page_s)), float(np.median(true.page_s)))]
+    errors[PAGES] = [error(said.page_median_s(), true.page_median_s())]
     errors[TIMEOUTS] = [
         abs(middle(said.felt[one], TIMEOUTS) - middle(true.felt[one], TIMEOUTS)) for one in SETUPS
     ]
@@ -166,6 +179,18 @@ def judge(said: Seen, true: Seen) -> dict[str, list[float]]:
     ]
     errors[RATIO] = [error(ratio(said), ratio(true))]
     return errors
+
+
+def noise(true: Seen, *, overlapping: bool) -> dict[str, list[float]]:
+    """Standard errors of what was seen in these windows: half the difference of two disjoint halves of them.
+
+    Where windows overlap by half, each has every fourth window.
+    """
+    step = 4 if overlapping else 2
+    one, other = (true.some(slice(first, None, step)) for first in (0, step // 2))
+    errors = judge(one, other)
+    # The share of windows that are covered is none of a mean.
+    return {name: [value / 2 for value in errors[name]] if name != COVERAGE else [] for name in errors}
 
 
 def covered(said: list[Felt], true: list[Felt], metric: str) -> float:
@@ -195,13 +220,17 @@ def validate(recording: Recording, most_windows: int = MOST_WINDOWS) -> list[Jud
     # Each window is run with four set-ups and pages, over both halves, the process, and five other links.
     number = max(2, min(most_windows, int(MOST_PACKETS / per_window / (5 * (SEEDS + 7)))))
     first, second = halves(counts)
-    truths = {}
+    truths, found = {}, []
+    page_every_s = page_interval_s(first)
     for half, part in zip(HALVES, (first, second), strict=True):
         links = [link_of(one) for one in thinned(windows(part), number)]
-        truths[half] = seen_of(links.__getitem__, len(links), False)
-    found = []
+        truths[half] = seen_of(links.__getitem__, len(links), False, page_every_s)
+        overlapping = len(part) < len(links) * 1000 * WINDOW_S
+        if len(links) >= 4:
+            errors = noise(truths[half], overlapping=overlapping)
+            found.append(Judgement(recording.name, NOISE, half, errors))
     for model, (link, count, is_seeded) in models_of(first, number).items():
-        said = seen_of(link, count, is_seeded)
+        said = seen_of(link, count, is_seeded, page_every_s)
         found += [Judgement(recording.name, model, half, judge(said, truths[half])) for half in HALVES]
     return found
 

@@ -14,6 +14,7 @@ from airpath.live.link import sample_traces
 from airpath.report.document import Heading, Note, Part, Span, Table
 from airpath.runs.trace import UNITS
 from airpath.scenario import bundled
+from airpath.studies import studies
 
 
 def catalogue(kind: str | None = None, prefix: str | None = None) -> dict[str, Any]:
@@ -22,6 +23,8 @@ def catalogue(kind: str | None = None, prefix: str | None = None) -> dict[str, A
     If given, only things of a kind, and only those whose names begin with `prefix`: a `ScenarioError` if none
     does.
     """
+    if kind == "sweeps":
+        studies("sweeps", kind)  # All of them are the papers'.
     content: dict[str, Any] = {
         "scenarios": bundled(),
         "sweeps": bundled_sweeps(),

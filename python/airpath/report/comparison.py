@@ -1,17 +1,14 @@
-"""Reports of `airpath compare`: simulation against live runs, and both against published values."""
+"""Reports of `airpath compare`: simulation against live runs."""
 
 from __future__ import annotations
 
 import math
-import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from airpath.experiments.paired import PairedComparison
 from airpath.experiments.versus_kernel.campaign import Outcomes, Variant
 from airpath.experiments.versus_kernel.carried import Transfer
 from airpath.experiments.versus_kernel.judgement import Effect, Judgement, effects, judge
 from airpath.experiments.versus_kernel.measured import Metric, metrics_of
-from airpath.experiments.versus_kernel.published import Row, unlike
 from airpath.report.document import Items, Note, Part, Table
 from airpath.stats.estimate import Estimate
 from airpath.terminal import counted
@@ -48,41 +45,10 @@ def comparison_report(
         for number, label in labels:
             yield from label
             yield _effects(effects(outcomes, variant.congestion_control, variant.name, number))
-    yield from _notes(outcomes)
+    yield from notes(outcomes)
 
 
-def published_report(rows: Sequence[Row], outcomes: Outcomes) -> Iterator[Part]:
-    """Compare published values with the simulated and the live results."""
-
-    def of_pair(which: Callable[[PairedComparison], str]) -> Callable[[Row], str]:
-        return lambda row: "-" if row.judgement is None else which(row.judgement.pair)
-
-    def published(row: Row) -> str:
-        value = row.cell.published
-        return f"{value.target:.1f} {'%' if value.unit == 'percent' else value.unit}"
-
-    yield Table.of(
-        rows,
-        ("", lambda row: row.cell.published.id),
-        ("runs", of_pair(lambda pair: str(pair.runs))),
-        ("published", published),
-        ("simulated\npaper's TCP", lambda row: "-" if row.paper is None else mean_text(row.paper, 1, 1)),
-        ("simulated\nlike the kernel", of_pair(lambda pair: mean_text(pair.a, 1, 1))),
-        ("live", of_pair(lambda pair: mean_text(pair.b, 1, 1))),
-        (
-            "the latter two",
-            lambda row: "not measured in every run" if row.judgement is None else row.judgement.words,
-        ),
-        words=(0, 6),
-    )
-    yield Note(f"Linux {platform.release()}, reno")
-    yield from (Note(f"{row.cell.published.id}: {row.cell.note}") for row in rows if row.cell.note)
-    for line in dict.fromkeys(line for row in rows for line in unlike(row.cell.runs)):
-        yield Note(f"the kernel is not the papers' TCP in {line}")
-    yield from _notes(outcomes)
-
-
-def _notes(outcomes: Outcomes) -> Iterator[Part]:
+def notes(outcomes: Outcomes) -> Iterator[Part]:
     """How late packets left, and which runs were repeated."""
     if outcomes.lateness_p99_us:
         yield Note(f"lateness of the live runs: p99 at most {max(outcomes.lateness_p99_us):.0f} us")

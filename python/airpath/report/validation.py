@@ -39,6 +39,7 @@ def validation_report(judgements: Sequence[Judgement], left_out: Sequence[tuple[
     names = list(dict.fromkeys(one.recording for one in found))
     yield Note(
         f"{counted(len(names), 'recording')}; models see the first half; medians over recordings and set-ups"
+        "; noise is the standard error of what is seen in so few windows of a recording"
     )
     for half in HALVES:
         yield Heading(f"Errors, judged by the {half}")

@@ -2,7 +2,7 @@
 
 Modules: `chunks` (events as bytes), `again` (events that a folder leaves out, from the run simulated
 again), `facts` (facts about a run), `document` and `page` (a run, or an analysed capture, as one
-HTML file); the server: `sources`, `sweeps`, `papers` (what it offers), `attach` and `beside` (a live
+HTML file); the server: `sources`, `sweeps` (what it offers), `attach` and `beside` (a live
 run), `runs` and `reading`, `jobs` (work in threads), `messages` (requests of clients), `guard`
 (access control), `serve`; and the front in `static/`.
 

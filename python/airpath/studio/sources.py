@@ -17,6 +17,7 @@ from airpath.errors import LiveError, ScenarioError
 from airpath.files.atomic import real
 from airpath.runs.changes import as_settings, changes_of_resolved
 from airpath.scenario import Scenario, bundled, read
+from airpath.studies import studies
 
 if TYPE_CHECKING:
     from airpath.runs.finished import FinishedRun
@@ -109,10 +110,9 @@ class Sources:
             self.studies.append(study)
             return
         elif (folder / "report.json").is_file():
-            from airpath.studio.papers import paper_study
-
-            _check_inside(folder, folder / "report.json")
-            self.studies.append(paper_study(folder))
+            report = folder / "report.json"
+            _check_inside(folder, report)
+            self.studies.append(studies("in_studio", str(report)).paper_study(folder))
             return
         else:
             runs = sorted(path for path in folder.iterdir() if _is_run(path))

@@ -56,7 +56,7 @@ pub struct Heard {
     /// Announced window, bytes; `None` if not known.
     pub window: Option<u64>,
     pub tsval: Option<u32>,
-    /// Whether it carries data of the other end.
+    /// Whether it carries new data of the other end.
     pub has_data: bool,
 }
 

@@ -137,6 +137,12 @@ impl Flow {
         self.sequence.is_close(number)
     }
 
+    /// Whether a segment has data, and none beyond what was seen before.
+    pub fn has_seen(&mut self, segment: &Segment) -> bool {
+        let end = self.sequence.offset(segment.seq.wrapping_add(u32::from(segment.payload)));
+        segment.payload > 0 && end.zip(self.max).is_some_and(|(end, max)| end <= max)
+    }
+
     pub fn handle_data(&mut self, now: Instant, segment: &Segment) {
         self.has_sender = true;
         if segment.has(RST) || segment.has(SYN) && segment.payload == 0 {
@@ -333,7 +339,8 @@ impl Flow {
         }
     }
 
-    pub fn handle_ack(&mut self, now: Instant, segment: &Segment) {
+    /// An ACK; `is_repeat` if the data that it carries passed before.
+    pub fn handle_ack(&mut self, now: Instant, segment: &Segment, is_repeat: bool) {
         if !segment.has(ACK) || segment.has(RST) {
             return;
         }
@@ -390,7 +397,7 @@ impl Flow {
             ack,
             window: self.flight.window(),
             tsval: segment.timestamps.map(|(tsval, _)| tsval),
-            has_data: segment.payload > 0,
+            has_data: segment.payload > 0 && !is_repeat,
         };
         self.limits.on_ack(now, heard, self.answer);
     }

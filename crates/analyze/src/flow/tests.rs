@@ -67,7 +67,7 @@ impl Script {
         for (place, block) in segment.sack.iter_mut().zip(blocks) {
             *place = (block.0 * MSS, block.1 * MSS);
         }
-        self.flow.handle_ack(at(ms), &segment);
+        self.flow.handle_ack(at(ms), &segment, false);
         self
     }
 
@@ -424,7 +424,7 @@ fn keepalive_byte_at_the_start_of_a_capture_is_no_data() {
         let probe = Segment { seq: 5000, payload: 1, flags: ACK, ..Segment::default() };
         flow.handle_data(at(minute * 60_000), &probe);
         let answer = Segment { ack: 5001, flags: ACK, window: 1000, ..Segment::default() };
-        flow.handle_ack(at(minute * 60_000 + 50), &answer);
+        flow.handle_ack(at(minute * 60_000 + 50), &answer, false);
     }
     assert_eq!((flow.counters.keepalives, flow.counters.segments, flow.counters.bytes), (4, 0, 0));
 }
@@ -442,7 +442,7 @@ fn in_the_middle_of_a_connection_and_with_one_side_only_what_can_be_is_counted()
     assert_eq!((data_only.bytes_acked(), data_only.duration()), (0, Some(Duration::from_millis(510))));
     let mut acks_only = Flow::default();
     for (ms, ack) in [(0, 5000), (10, 6000), (20, 6000), (30, 9000)] {
-        acks_only.handle_ack(at(ms), &Segment { ack, flags: ACK, ..Segment::default() });
+        acks_only.handle_ack(at(ms), &Segment { ack, flags: ACK, ..Segment::default() }, false);
     }
     assert_eq!((acks_only.bytes_acked(), acks_only.counters.unseen_bytes), (4000, 4000));
     assert_eq!(acks_only.acks.report().between_ms.map(|between| between.samples), Some(3));
@@ -455,7 +455,7 @@ fn fin_takes_a_sequence_number_and_no_byte() {
     let fin = Segment { seq: MSS, flags: ACK | FIN, ..Segment::default() };
     script.flow.handle_data(at(1), &fin);
     let last = Segment { ack: MSS + 1, flags: ACK, ..Segment::default() };
-    script.flow.handle_ack(at(100), &last);
+    script.flow.handle_ack(at(100), &last, false);
     assert_eq!((script.flow.bytes_acked(), script.flow.counters.unseen_bytes), (1000, 0));
 }
 
@@ -477,7 +477,7 @@ fn an_ack_without_data_tells_how_far_was_sent() {
     // An unseen FIN counts as an octet of data until it is retransmitted.
     script.flow.handle_data(at(802), &own(5 * MSS + 1));
     script.flow.handle_data(at(900), &Segment { seq: 5 * MSS, flags: ACK | FIN, ..Segment::default() });
-    script.flow.handle_ack(at(1000), &Segment { ack: 5 * MSS + 1, flags: ACK, ..Segment::default() });
+    script.flow.handle_ack(at(1000), &Segment { ack: 5 * MSS + 1, flags: ACK, ..Segment::default() }, false);
     assert_eq!((script.flow.bytes_acked(), script.flow.counters.unseen_bytes), (5000, 0));
 }
 
@@ -513,9 +513,9 @@ fn the_report_of_a_fin_that_came_twice_is_no_duplicate_ack() {
     }
     let mut ack =
         Segment { ack: 3 * MSS + 1, flags: ACK, window: script.window, sack_blocks: 0, ..Segment::default() };
-    script.flow.handle_ack(at(60), &ack);
+    script.flow.handle_ack(at(60), &ack, false);
     (ack.sack[0], ack.sack_blocks) = ((3 * MSS, 3 * MSS + 1), 1);
-    script.flow.handle_ack(at(90), &ack);
+    script.flow.handle_ack(at(90), &ack, false);
     assert_eq!(script.flow.counted().dupacks, Some(0));
 }
 
@@ -528,13 +528,13 @@ fn nothing_is_in_flight_behind_a_fin_that_was_reported() {
     let mut ack =
         Segment { ack: MSS, flags: ACK, window: script.window, sack_blocks: 1, ..Segment::default() };
     ack.sack[0] = (3 * MSS, 3 * MSS + 1);
-    script.flow.handle_ack(at(50), &ack);
+    script.flow.handle_ack(at(50), &ack, false);
     script.data(60, 1, 2);
     for (ms, block) in [(110, None), (111, Some((MSS, 2 * MSS)))] {
         ack.ack = 3 * MSS + 1;
         ack.sack_blocks = u8::from(block.is_some());
         ack.sack[0] = block.unwrap_or_default();
-        script.flow.handle_ack(at(ms), &ack);
+        script.flow.handle_ack(at(ms), &ack, false);
     }
     assert_eq!((script.flow.counted().dupacks, script.flow.counters.dsacks), (Some(0), 1));
 }

@@ -14,7 +14,7 @@
 
 use super::congestion::Congestion;
 use crate::rng::Stream;
-use crate::tcp::cc::model::PathAck;
+use crate::tcp::AtSender;
 use crate::tcp::sender::PathView;
 use crate::tcp::window::state::Phase;
 use crate::tcp::window::validation::WindowUse;
@@ -103,30 +103,18 @@ impl Congestion {
         if latest.is_some_and(|latest| self.reduced_at.is_some_and(|at| latest > at)) {
             self.state.phase = Phase::Open;
         }
-        let delivered = measured.meter.take(oldest);
         let (meter, in_flight) = (&mut measured.meter, self.state.flight_size());
-        let ack = PathAck {
+        let at = AtSender {
             now,
-            sample: delivered.sample,
-            prior_delivered: delivered.prior_delivered,
-            tx_in_flight: delivered.tx_in_flight,
-            lost_since: delivered.lost_since,
-            rtt: delivered.rtt,
-            may_be_delayed: (1..self.state.mss()).contains(&delivered.newly_acked),
-            newly_acked: delivered.newly_acked,
-            newly_lost: delivered.newly_lost,
+            state: &self.state,
             prior_in_flight: measured.prior_in_flight,
             in_flight,
-            delivered: meter.delivered,
-            delivered_at: meter.delivered_at,
-            lost: meter.lost,
             marked: None,
-            marked_since: 0,
-            phase: self.state.phase,
             is_window_limited: measured.used.as_ref().is_some_and(WindowUse::is_limited),
             next_send: self.pacer.next(),
             srtt,
         };
+        let ack = meter.path_ack(oldest, &at);
         if model.on_path(&ack, &mut self.state.window) {
             meter.limit_by_app(in_flight);
         }

@@ -9,9 +9,9 @@
 //!
 //! A UE that leaves the cell stands still from the outage on, with the data that its bearers hold. Where the
 //! hand-over forwards, all packets that have not been delivered to the upper layer are withdrawn and leave
-//! for the new cell in order; later packets follow them. A UE that enters stands still until the outage ends.
-//! If it was in the cell before, its bearers are re-established, and data that they still hold is dropped. A
-//! cell without hand-overs is not wrapped, so it has no cost.
+//! for the new cell in order; later packets follow them. Elsewhere they are dropped when the outage ends, later
+//! packets at their arrival. A UE that enters stands still until the outage ends. If it was in the cell before,
+//! its bearers are re-established. A cell without hand-overs is not wrapped, so it has no cost.
 
 use crate::channel::Channel;
 use crate::element::{
@@ -79,8 +79,11 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, plan: &Plan<'_>) -> Box<dyn 
         let (during, after) = match role {
             Role::Stay => (pauses.then_some(Act::Pause), None),
             Role::Leave => {
-                let leave = Act::Leave { forward: *forward };
-                (pauses.then_some(leave), (!pauses).then_some(leave))
+                let (leave, after) = (Act::Leave { forward: *forward }, Act::Abandon);
+                (
+                    pauses.then_some(leave),
+                    if pauses { forward.is_none().then_some(after) } else { Some(leave) },
+                )
             }
             Role::Release => (Some(Act::Leave { forward: *forward }), Some(Act::Enter)),
             Role::Enter => (Some(Act::Enter), None),
@@ -123,10 +126,23 @@ enum Act {
     Pause,
     /// The bearers stand still from now on. `forward` is the pair of ports for forwarded packets, if any.
     Leave { forward: Option<u16> },
+    /// The UE is in another cell, and nothing is forwarded there.
+    Abandon,
     /// The bearers stand still until the outage ends, and are re-established if the UE was here before.
     Enter,
     /// A pause without a planned end is over.
     Resume,
+}
+
+/// What becomes of the packets of a UE that has left the cell.
+#[derive(Clone, Copy)]
+enum Away {
+    /// The bearers hold them.
+    Held,
+    /// They are dropped.
+    Dropped,
+    /// They leave by this pair of ports.
+    Forwarded(u16),
 }
 
 struct WithOutages {
@@ -137,8 +153,8 @@ struct WithOutages {
     next: usize,
     /// The timer after the cell's own timers.
     timer: u32,
-    /// UEs that have left the cell, with the ports for forwarded packets, if any.
-    away: BTreeMap<u16, Option<u16>>,
+    /// UEs that have left the cell.
+    away: BTreeMap<u16, Away>,
     /// Index of the last pair of ports to another cell.
     sides: u16,
 }
@@ -153,7 +169,13 @@ impl WithOutages {
             match act {
                 Some(Act::Report(measured)) => report(cx, ue, measured),
                 Some(Act::Pause) => self.cell.pause(cx, ue, ends),
-                Some(Act::Leave { forward }) => self.leave(cx, ue, forward),
+                Some(Act::Leave { forward }) => {
+                    self.leave(cx, ue, forward);
+                    if phase == Outage::Ended && forward.is_none() {
+                        self.abandon(cx, ue);
+                    }
+                }
+                Some(Act::Abandon) => self.abandon(cx, ue),
                 Some(Act::Enter) => self.enter(cx, ue, ends),
                 Some(Act::Resume) => self.cell.hold(cx, ue, cx.now),
                 None => {}
@@ -166,7 +188,7 @@ impl WithOutages {
 
     fn leave(&mut self, cx: &mut Cx<'_>, ue: u16, forward: Option<u16>) {
         self.cell.pause(cx, ue, FAR);
-        self.away.insert(ue, forward);
+        self.away.insert(ue, forward.map_or(Away::Held, Away::Forwarded));
         if let Some(side) = forward {
             for (dir, packets) in Dir::BOTH.into_iter().zip(self.cell.withdraw(cx, ue)) {
                 packets.into_iter().for_each(|packet| cx.emit(Port::of_pair(side, dir), packet));
@@ -174,13 +196,22 @@ impl WithOutages {
         }
     }
 
+    fn abandon(&mut self, cx: &mut Cx<'_>, ue: u16) {
+        self.away.insert(ue, Away::Dropped);
+        self.drop_held(cx, ue);
+    }
+
+    fn drop_held(&mut self, cx: &mut Cx<'_>, ue: u16) {
+        for (dir, packets) in Dir::BOTH.into_iter().zip(self.cell.withdraw(cx, ue)) {
+            packets.into_iter().for_each(|packet| cx.drop(dir, packet, Reason::CellChanged));
+        }
+    }
+
     fn enter(&mut self, cx: &mut Cx<'_>, ue: u16, ends: Instant) {
         if self.away.remove(&ue).is_none() {
             return self.cell.pause(cx, ue, ends);
         }
-        for (dir, packets) in Dir::BOTH.into_iter().zip(self.cell.withdraw(cx, ue)) {
-            packets.into_iter().for_each(|packet| cx.drop(dir, packet, Reason::CellChanged));
-        }
+        self.drop_held(cx, ue);
         self.cell.resume(cx, ue, ends);
     }
 
@@ -200,12 +231,12 @@ impl WithOutages {
             warning: Duration::ZERO,
             ..Config::default()
         };
-        let change =
-            |at, phase, is_told| Change { at, phase, is_told, act: None, handover: handover.clone() };
-        self.changes.insert(self.next, change(begins, Outage::Began, role != Role::Enter));
+        let change = |at, phase, is_told, act| Change { at, phase, is_told, act, handover: handover.clone() };
+        self.changes.insert(self.next, change(begins, Outage::Began, role != Role::Enter, None));
         self.next += 1;
         let place = self.changes.partition_point(|other| other.at < ends);
-        self.changes.insert(place, change(ends, Outage::Ended, role != Role::Leave));
+        let after = (role == Role::Leave).then_some(Act::Abandon);
+        self.changes.insert(place, change(ends, Outage::Ended, role != Role::Leave, after));
         match role {
             Role::Leave => self.leave(cx, ue, None),
             Role::Enter => self.enter(cx, ue, ends),
@@ -268,8 +299,9 @@ impl Element for WithOutages {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         self.catch_up(cx);
         match self.away.get(&packet.ue) {
-            Some(Some(side)) => cx.emit(Port::of_pair(*side, port.dir()), packet),
-            _ => self.cell.handle_packet(cx, port, packet),
+            Some(Away::Forwarded(side)) => cx.emit(Port::of_pair(*side, port.dir()), packet),
+            Some(Away::Dropped) => cx.drop(port.dir(), packet, Reason::CellChanged),
+            Some(Away::Held) | None => self.cell.handle_packet(cx, port, packet),
         }
     }
 

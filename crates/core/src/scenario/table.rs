@@ -376,19 +376,23 @@ fn suggestion(key: &str, known: &[&str]) -> String {
     }
 }
 
-/// Edit distance (Levenshtein).
+/// Edit distance without regard to case, in which an exchange of two neighbours is one edit (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+    let [a, b] = [a, b].map(|text| text.to_lowercase().chars().collect::<Vec<char>>());
+    // Rows of the two characters before and of this one.
+    let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+            let mut least = (last[j] + usize::from(x != y)).min(row[j] + 1).min(last[j + 1] + 1);
+            if i > 0 && j > 0 && a[i - 1] == *y && *x == b[j - 1] {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
         }
+        (before, last) = (last, row);
     }
-    row[b.len()]
+    last[b.len()]
 }
 
 fn one_line(text: &str) -> String {

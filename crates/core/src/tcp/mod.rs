@@ -71,7 +71,7 @@ pub use connection::Connection;
 pub use duplex::Duplex;
 pub use receiver::Receiver;
 pub use sender::Sender;
-pub(crate) use transmission::delivery::Meter;
+pub(crate) use transmission::delivery::{AtSender, Meter};
 pub(crate) use transmission::pacer::Pacer;
 
 use crate::error::ScenarioError;
@@ -363,6 +363,20 @@ impl Config {
             window,
             window_field: (window >> self.window_shift()) as u16,
         }
+    }
+
+    /// A receive buffer below Linux's that grows to Linux's limit: it bounds the window at first only.
+    pub fn remark(&self) -> Option<ScenarioError> {
+        let grows = self.receive_buffer_max == Some(profile::RECEIVE_BUFFER_MAX);
+        (grows && self.receive_buffer.as_u64() < UNSCALED_WINDOW).then(|| {
+            let message = format!(
+                "{} is the window at the start, which grows to {} as Linux's",
+                self.receive_buffer,
+                profile::RECEIVE_BUFFER_MAX
+            );
+            let hint = "write receive_buffer_max, too: the same, or \"absent\", to bound it";
+            ScenarioError::new("receive_buffer", message, hint)
+        })
     }
 
     /// Refuses values that cannot work.

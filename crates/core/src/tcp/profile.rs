@@ -5,6 +5,7 @@
 //! every key written out, so later changes of a profile do not affect it. The meaning of each key in Linux is in
 //! docs/models/linux-tcp.md.
 
+use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -48,6 +49,9 @@ delayed_ack = "linux"
 delayed_ack_timeout = "200 ms"
 quickack = 16
 "#;
+
+/// `receive_buffer_max` of the Linux profiles.
+pub(super) const RECEIVE_BUFFER_MAX: Bytes = Bytes::from_bytes(3_833_856);
 
 /// The congestion control that Linux has by default, `tcp_congestion_control`, under the profile of this name.
 fn congestion_control(profile: &str) -> Option<&'static str> {
@@ -112,6 +116,8 @@ mod tests {
             let keys = Profile::keys(name.as_str().unwrap(), &Table::new()).unwrap();
             let config: Config = Value::Table(keys).try_into().unwrap();
             config.validate().unwrap();
+            let grows = (profile != Profile::Rfc).then_some(RECEIVE_BUFFER_MAX);
+            assert_eq!((config.receive_buffer_max, config.remark()), (grows, None));
         }
         assert_eq!(Profile::keys("windows", &Table::new()), None);
     }

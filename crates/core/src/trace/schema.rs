@@ -349,7 +349,8 @@ events! {
         direction: Dir [""],
         /// Length of the packet, bytes.
         len_bytes: u32 ["B" few],
-        /// Packets in the buffer, this one and the one in transmission included.
+        /// Packets in the buffer, this one and the one in transmission included; in acknowledged mode also those transmitted that
+        /// the receiver has not confirmed.
         queued_sdus: u32 ["SDU"],
         /// Bytes in the buffer, those of this packet and of the one in transmission included.
         queued_bytes: u32 ["B"],

@@ -153,15 +153,23 @@ fn what_an_old_cell_holds_is_forwarded_in_its_order_and_once() {
 
 #[test]
 fn a_ue_comes_back_to_a_cell_and_finds_nothing_there() {
-    for (name, radio) in RADIOS {
-        let run = run(&walk(radio, "", DATAGRAMS));
-        assert!(run.arrived.iter().all(|numbers| is_ascending(numbers)), "{name}");
-        assert!(run.forwarded.is_empty(), "{name}");
-        let lost = run.dropped.iter().filter(|reason| **reason == Reason::CellChanged).count();
-        assert!(lost > 5, "{name}: {:?}", run.dropped);
-        // It is served in each cell after its return, too: the last packets come through the first cell.
-        let total: Vec<_> = run.flows.iter().map(|flow| flow.datagrams.as_ref().unwrap().received).collect();
-        assert!(total[0] > 300 && total[1] > 280, "{name}: {total:?}");
+    for hand_over in ["", "bearers = \"lose\"", "path_switch = \"20 ms\""] {
+        for (name, radio) in RADIOS {
+            let run = run(&walk(radio, hand_over, DATAGRAMS));
+            let place = format!("{name}, {hand_over}: {:?}", run.dropped);
+            assert!(run.arrived.iter().all(|numbers| is_ascending(numbers)), "{place}");
+            assert!(run.forwarded.is_empty(), "{place}");
+            let lost = run.dropped.iter().filter(|reason| **reason == Reason::CellChanged).count();
+            assert!(lost > 5, "{place}");
+            // Whatever the cells that it left held is dropped, also in those to which it does not return.
+            let arrived = run.arrived.iter().map(Vec::len).sum::<usize>();
+            assert_eq!(arrived + run.dropped.len(), 400 + 370, "{place}");
+            // It is served in each cell after its return, too: the last packets come through the first cell.
+            let flows = run.flows.iter().map(|flow| flow.datagrams.as_ref().unwrap());
+            let total: Vec<_> = flows.clone().map(|datagrams| datagrams.received).collect();
+            assert!(total[0] > 300 && total[1] > 280, "{place}: {total:?}");
+            assert!(flows.clone().all(|flow| flow.received + flow.lost == flow.sent), "{place}");
+        }
     }
 }
 

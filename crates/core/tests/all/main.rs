@@ -50,6 +50,7 @@ mod red;
 mod registry;
 mod rlc_am;
 mod rlc_capture;
+mod rlc_link;
 mod rlc_lte;
 mod rlc_nr;
 mod rlc_octets;

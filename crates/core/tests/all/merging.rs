@@ -443,3 +443,22 @@ fn a_key_without_a_value_by_default_can_be_made_absent() {
     let refused = at("[wired]\nuplink = \"none\"\n[[flow]]\n", &[], "wired");
     assert!(refused.starts_with("wired.uplink: "), "{refused}");
 }
+
+#[test]
+fn what_has_no_effect_is_remarked_upon() {
+    let of = |overrides: &[(&str, &str)]| {
+        let remarks = try_parse(LTE, overrides).unwrap().remarks();
+        remarks.into_iter().map(|remark| remark.to_string()).collect::<Vec<_>>()
+    };
+    let late = [("duration", "20 s"), ("handover", "[{ at = \"20 s\" }]")];
+    let says = "handover[0].at: 20 s is not before the end of the run at 20 s; write an earlier time, or a longer duration";
+    assert_eq!(of(&late), [says]);
+    assert_eq!(of(&[("duration", "21 s"), late[1]]), [""; 0]);
+    let small = [("tcp.profile", "linux"), ("flow.tcp.receive_buffer", "8 kB")];
+    let says = "flow[0].tcp.receive_buffer: 8 kB is the window at the start, which grows to 3833856 B as Linux's; write \
+                receive_buffer_max, too: the same, or \"absent\", to bound it";
+    assert_eq!(of(&small), [says]);
+    for bound in ["absent", "8 kB", "64 kB"] {
+        assert_eq!(of(&[small[0], small[1], ("flow.tcp.receive_buffer_max", bound)]), [""; 0], "{bound}");
+    }
+}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airpath import _core
-from airpath.errors import ScenarioError
+from airpath.errors import ScenarioError, suggestion
 from airpath.experiments.paired import PairedComparison, paired
 from airpath.experiments.replicate import simulation_of
 from airpath.experiments.scorecard.conditions import CONDITIONS, CUBIC, Condition, Data, Row
@@ -99,9 +99,7 @@ def table_of(name: str, changes: Iterable[tuple[str, str]] = ()) -> Data:
     """
     known = registered("tcp.cc")
     if name not in known:
-        raise ScenarioError(
-            "CC", f"there is no congestion control '{name}'", f"choose one of: {', '.join(known)}"
-        )
+        raise ScenarioError("CC", f"there is no congestion control '{name}'", suggestion(name, known))
     overrides = [("tcp.cc", name), *((f"tcp.cc.{name}.{key}", value) for key, value in changes)]
     scenario = Scenario("scorecard", source(CONDITIONS[0].scenario, name), tuple(overrides))
     table: Data = tomllib.loads(scenario.text)["tcp"]["cc"]

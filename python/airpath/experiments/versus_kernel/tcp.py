@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from airpath import _core
 from airpath.errors import ScenarioError
-from airpath.experiments.papers.base.cell import Overrides
 from airpath.experiments.versus_kernel.carried import changed, registered, resolved
+from airpath.runs.changes import Changes
 from airpath.scenario import Scenario
 
 CONGESTION_CONTROLS = ("reno", "cubic", "bbr")
@@ -118,7 +118,7 @@ class Unlike(NamedTuple):
     """Something in which the kernel does not follow: in words, and how the simulator does as the kernel."""
 
     words: str
-    overrides: Overrides
+    overrides: Changes
 
 
 _VALUES: tuple[tuple[str, object, str, str | None], ...] = (

@@ -162,7 +162,7 @@ function tell(report) {
   ];
   byId("waterfall").hidden = !rows.length;
   const went = sharesOf(rows);
-  byId("went").textContent = went.length ? `Time of all connections: ${went.join(", ")}.` : "";
+  byId("went").textContent = went.length ? `Time with a request outstanding, all connections: ${went.join(", ")}.` : "";
   if (rows.length) waterfall.fill(rows);
   byId("tcp-head").hidden = !tcp.length;
   byId("udp-head").hidden = !udp.length;

@@ -20,7 +20,7 @@ import { draw } from "studio/figure";
  * @property {string[] | null} set
  */
 /**
- * What `airpath/studio/papers.py` reads of a reproduction.
+ * What `airpath_studies/in_studio.py` reads of a reproduction.
  * @typedef {object} Paper
  * @property {"paper"} kind
  * @property {string} name

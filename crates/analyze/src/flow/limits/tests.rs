@@ -85,7 +85,7 @@ impl Path {
             if is_data {
                 flow.handle_data(now, &segment);
             } else {
-                flow.handle_ack(now, &segment);
+                flow.handle_ack(now, &segment, false);
             }
         }
         let Spending { shares, parts, .. } = flow.spending().expect("data and ACKs");

@@ -25,6 +25,7 @@ pub mod receiver;
 mod repetition;
 pub mod scheduler;
 pub mod sender;
+mod subflow;
 
 pub use receiver::DataReceiver;
 pub use sender::DataSender;

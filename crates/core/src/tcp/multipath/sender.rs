@@ -3,13 +3,14 @@
 //! The owner calls it like a [`crate::tcp::Sender`], with the path in addition: after each call it drains
 //! `poll_transmit`, lets `write` fill in each packet, and arms a timer for the `deadline` of each path.
 //!
-//! A subflow's sender is offered one segment at a time, and what it does not send is taken back: so no byte is bound to a
-//! path before the path's congestion window permits it. With `linux` a subflow has a queue, and what is in it stays.
+//! A path is offered one segment at a time: so no byte is bound to it before its congestion window permits it. With `linux`
+//! a path has a queue, and what is in it stays.
 
 use super::repetition::Repetition;
 use super::scheduler::{PathState, Scheduler};
+use super::subflow::{Path, PathCounters};
 use super::{Plan, subflow_config};
-use crate::packet::mptcp::{Mapping, Mptcp};
+use crate::packet::mptcp::Mptcp;
 use crate::packet::{Flags, Packet};
 use crate::tcp::cc::PathShare;
 use crate::tcp::handshake::Role;
@@ -19,66 +20,8 @@ use crate::trace::SendCause;
 use crate::wire::tcp_header_bytes;
 use std::collections::VecDeque;
 
-/// Bytes of Linux's send buffer for each segment of the congestion window (`tcp_sndbuf_expand`), for segments of 1460 B.
-///
-/// ASSUMED: twice 2304 B, as measured with Linux 6.18. It depends on how the kernel was built: with headers of wireless LAN it
-/// is twice 4352 B.
-const BUFFER_PER_SEGMENT: u64 = 2 * 2304;
-/// Memory that Linux has for each segment in flight in addition to its payload: 960 B for headers and bookkeeping of two
-/// segments, which are sent as one (`tcp_tso_autosize`, below some 20 Mbit/s). Measured with Linux 6.18: 0.4 to 0.6 kB.
-const OVERHEAD_PER_SEGMENT: u64 = 960 / 2;
-/// Smallest and largest send buffer: `tcp_wmem`. The connection has the smallest in addition to the buffers of its paths.
+/// Smallest send buffer, `tcp_wmem`: the connection has it in addition to the buffers of its paths.
 const SMALLEST_BUFFER: u64 = 4096;
-const LARGEST_BUFFER: u64 = 4 << 20;
-
-/// Bytes of the connection on a subflow.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    /// Offset in the subflow.
-    at: u64,
-    /// Offset in the connection.
-    data: u64,
-    len: u64,
-}
-
-/// One subflow at the sender.
-struct Path {
-    sender: Sender,
-    /// What it has sent and its receiver has not acknowledged, in the order of the subflow.
-    pieces: VecDeque<Piece>,
-    /// Data in its own queue: offset in the connection, length.
-    queue: VecDeque<(u64, u64)>,
-    queued: u64,
-    /// Largest send buffer so far: `linux`.
-    send_buffer: u64,
-    /// Next byte of the connection that it sends, if it sends all: `redundant`.
-    next: u64,
-    is_backup: bool,
-    /// Data may be sent.
-    may_send: bool,
-    /// Its oldest byte in flight when it timed out, until an ACK of it.
-    stale: Option<u64>,
-    last_sent: Instant,
-    /// When its last segment arrived.
-    heard: Instant,
-    penalised: Instant,
-    counters: PathCounters,
-}
-
-/// What a sender has counted for one path.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PathCounters {
-    /// When data could be sent first.
-    pub joined: Option<Instant>,
-    /// Bytes of the connection given to it, without its own retransmissions.
-    pub bytes: u64,
-    /// Bytes that another path had been given before.
-    pub reinjected_bytes: u64,
-    /// Times it was given nothing new after a timeout.
-    pub stale: u64,
-    /// Times this ended.
-    pub recovered: u64,
-}
 
 /// Bytes to be retransmitted on another path.
 #[derive(Clone, Copy, Debug)]
@@ -137,21 +80,7 @@ impl DataSender {
     /// An endpoint that has sent nothing.
     pub fn new(plan: Plan, role: Role) -> Self {
         let config = subflow_config(&plan.tcp);
-        let path = |is_backup: &bool| Path {
-            sender: Sender::new(&config, role),
-            pieces: VecDeque::new(),
-            queue: VecDeque::new(),
-            queued: 0,
-            send_buffer: 0,
-            next: 0,
-            is_backup: *is_backup,
-            may_send: false,
-            stale: None,
-            last_sent: Instant::ZERO,
-            heard: Instant::ZERO,
-            penalised: Instant::ZERO,
-            counters: PathCounters::default(),
-        };
+        let path = |is_backup: &bool| Path::new(Sender::new(&config, role), *is_backup);
         let schedule = plan.config.scheduler.build(plan.backup.len());
         Self {
             paths: plan.backup.iter().map(path).collect(),
@@ -250,20 +179,13 @@ impl DataSender {
         let is_client = self.plan.is_upload;
         let own = &mut self.paths[path];
         let was_open = own.sender.is_established();
-        own.heard = now;
-        own.sender.handle_segment(now, packet);
-        let una = own.sender.state().una;
-        while own.pieces.front().is_some_and(|piece| piece.at + piece.len <= una) {
-            own.pieces.pop_front();
-        }
+        let has_recovered = own.handle_segment(now, packet);
         // RFC 8684 (3.2): a client waits for the ACK of the handshake's third segment.
         if !own.may_send && own.sender.is_established() && (path == 0 || !is_client || was_open) {
             own.may_send = true;
             own.counters.joined = Some(now);
         }
-        if own.stale.is_some_and(|oldest| una > oldest) {
-            own.stale = None;
-            own.counters.recovered += 1;
+        if has_recovered {
             // Its own retransmissions bring the rest.
             self.again.retain(|again| again.origin != path);
         }
@@ -328,8 +250,7 @@ impl DataSender {
             return;
         }
         let una = self.una;
-        let sent = own.pieces.iter().map(|piece| (piece.data, piece.len));
-        for (data, len) in sent.chain(own.queue.iter().copied()) {
+        for (data, len) in own.outstanding() {
             let gone = una.saturating_sub(data).min(len);
             if gone < len {
                 self.again.push_back(Again { data: data + gone, len: len - gone, origin: path });
@@ -353,7 +274,8 @@ impl DataSender {
                 return sending;
             }
         }
-        let sending = (0..self.paths.len()).find_map(|path| self.poll_path(now, path));
+        let mut polled = self.paths.iter_mut().enumerate();
+        let sending = polled.find_map(|(path, own)| own.poll(now).map(|transmit| Sending { path, transmit }));
         if sending.is_none() {
             self.note_blocking(now);
         }
@@ -363,31 +285,7 @@ impl DataSender {
     /// Reads the state of each path.
     fn look(&mut self) {
         self.states.clear();
-        for path in &mut self.paths {
-            let (state, rto) = (path.sender.state(), path.sender.rto());
-            let (window, srtt) = (&state.window, rto.srtt());
-            let gain = if window.cwnd < window.ssthresh / 2.0 { 2.0 } else { 1.2 };
-            let seconds = srtt.as_secs_f64();
-            let in_flight = state.segments.len() as u64;
-            let buffer = BUFFER_PER_SEGMENT * window.segments().max(10);
-            path.send_buffer = path.send_buffer.max(buffer.min(LARGEST_BUFFER));
-            self.states.push(PathState {
-                is_usable: path.may_send && path.stale.is_none(),
-                is_backup: path.is_backup,
-                srtt,
-                cwnd: window.cwnd,
-                mss: window.mss,
-                queued: state.max - state.una + path.queued,
-                memory: state.max - state.una + path.queued + in_flight * OVERHEAD_PER_SEGMENT,
-                in_flight,
-                rate: if seconds > 0.0 {
-                    gain * window.cwnd.max(in_flight as f64 * window.mss) / seconds
-                } else {
-                    0.0
-                },
-                send_buffer: path.send_buffer,
-            });
-        }
+        self.states.extend(self.paths.iter_mut().map(Path::state));
     }
 
     /// Gives data to the queues that have room: `linux`.
@@ -409,15 +307,9 @@ impl DataSender {
 
     /// Puts bytes into the queue of a path.
     fn enqueue(&mut self, path: usize, data: u64, len: u64) {
-        let own = &mut self.paths[path];
-        own.queued += len;
+        self.paths[path].enqueue(data, len, self.mss);
         self.states[path].queued += len;
         self.states[path].memory += len;
-        // What continues a part of a segment that is still in the queue goes into the same segment.
-        match own.queue.back_mut().filter(|last| last.0 + last.1 == data && last.1 + len <= self.mss) {
-            Some(last) => last.1 += len,
-            None => own.queue.push_back((data, len)),
-        }
     }
 
     /// No data ACK has made progress for long: a path with nothing outstanding repeats the oldest fragment; one of a backup
@@ -504,50 +396,11 @@ impl DataSender {
     /// Offers the next bytes to a path.
     fn offer(&mut self, now: Instant, path: usize) -> Option<Sending> {
         let (data, len, is_again) = self.next_piece(path).or_else(|| self.unblock(now, path))?;
-        let at = self.paths[path].sender.state().max;
-        let transmit = self.poll_with(now, path, len);
-        let sent = self.paths[path].sender.state().max - at;
+        let (transmit, sent) = self.paths[path].send(now, data, len);
         if sent > 0 {
-            self.paths[path].pieces.push_back(Piece { at, data, len: sent });
             self.take(path, data, sent, is_again);
         }
         transmit.map(|transmit| Sending { path, transmit })
-    }
-
-    /// Polls a path without new data, except from its own queue.
-    fn poll_path(&mut self, now: Instant, path: usize) -> Option<Sending> {
-        let own = &mut self.paths[path];
-        let (first, at) = (own.queue.front().copied(), own.sender.state().max);
-        let transmit = match first {
-            Some((_, len)) => self.poll_with(now, path, len),
-            None => own.sender.poll_transmit(now),
-        };
-        let polled = &mut self.paths[path];
-        let sent = polled.sender.state().max - at;
-        if let Some((data, len)) = first.filter(|_| sent > 0) {
-            polled.pieces.push_back(Piece { at, data, len: sent });
-            polled.queued -= sent;
-            polled.queue.pop_front();
-            if sent < len {
-                polled.queue.push_front((data + sent, len - sent));
-            }
-        }
-        if transmit.is_some() {
-            polled.last_sent = now;
-        }
-        transmit.map(|transmit| Sending { path, transmit })
-    }
-
-    /// Polls a path that may send `len` new bytes.
-    fn poll_with(&mut self, now: Instant, path: usize, len: u64) -> Option<Transmit> {
-        let own = &mut self.paths[path];
-        own.sender.supply_after(now.since(own.last_sent), len);
-        let transmit = own.sender.poll_transmit(now);
-        own.sender.withdraw_unsent();
-        if transmit.is_some() {
-            own.last_sent = now;
-        }
-        transmit
     }
 
     /// With `opportunistic`, if the receive window blocks the fastest path: the bytes that the window waits for, if another
@@ -562,15 +415,11 @@ impl DataSender {
             return None;
         }
         let una = self.una;
-        let holds = |holder: &Path| {
-            let of_una = holder.pieces.iter().find(|piece| piece.data <= una && una < piece.data + piece.len);
-            of_una.map(|piece| piece.data + piece.len - una)
-        };
-        if holds(&self.paths[path]).is_some() {
+        if self.paths[path].rest_of_piece(una).is_some() {
             return None;
         }
-        let (holder, len) =
-            self.paths.iter().enumerate().find_map(|(at, other)| Some((at, holds(other)?)))?;
+        let mut holders = self.paths.iter().enumerate();
+        let (holder, len) = holders.find_map(|(at, other)| Some((at, other.rest_of_piece(una)?)))?;
         let holder = &mut self.paths[holder];
         if now.since(holder.penalised) >= holder.sender.rto().srtt() {
             holder.penalised = now;
@@ -603,7 +452,7 @@ impl DataSender {
         let option = if is_opening {
             self.plan.opening(path, is_syn, packet.flags.has(Flags::ACK))
         } else {
-            Mptcp::Data { ack: self.back, mapping: self.mapping(own, &transmit) }
+            Mptcp::Data { ack: self.back, mapping: own.mapping(self.first, &transmit) }
         };
         let options = packet.options_mut();
         if is_syn {
@@ -611,13 +460,5 @@ impl DataSender {
         }
         options.mptcp = Some(option);
         packet.len = packet.ip().header_bytes() + tcp_header_bytes(packet) + packet.payload;
-    }
-
-    /// Which bytes of the connection a segment has.
-    fn mapping(&self, path: &Path, transmit: &Transmit) -> Option<Mapping> {
-        let index = path.pieces.partition_point(|piece| piece.at + piece.len <= transmit.seq);
-        let piece = path.pieces.get(index).filter(|_| transmit.len > 0)?;
-        let data = self.first.wrapping_add(piece.data + (transmit.seq - piece.at));
-        Some(Mapping { data, subflow: transmit.seq.wrapping_add(1) as u32, len: transmit.len as u16 })
     }
 }

@@ -4,8 +4,9 @@
 use super::Sender;
 use crate::rng::Stream;
 use crate::steering::Steering;
+use crate::tcp::AtSender;
 use crate::tcp::Transmit;
-use crate::tcp::cc::model::{ModelView, PathAck};
+use crate::tcp::cc::model::ModelView;
 use crate::time::Instant;
 use crate::trace::SendCause;
 
@@ -159,30 +160,12 @@ impl Sender {
         };
         let marked = tx.ecn.as_ref().and_then(|ecn| ecn.marked());
         meter.marked = marked.unwrap_or(0);
-        let delivered = meter.take(tx.state.una);
         let in_flight = self.loss.in_flight(&tx.state).max(0) as u64;
-        let ack = PathAck {
-            now,
-            sample: delivered.sample,
-            prior_delivered: delivered.prior_delivered,
-            tx_in_flight: delivered.tx_in_flight,
-            lost_since: delivered.lost_since,
-            rtt: delivered.rtt,
-            may_be_delayed: (1..tx.state.mss()).contains(&delivered.newly_acked),
-            newly_acked: delivered.newly_acked,
-            newly_lost: delivered.newly_lost,
-            prior_in_flight,
-            in_flight,
-            delivered: meter.delivered,
-            delivered_at: meter.delivered_at,
-            lost: meter.lost,
-            marked,
-            marked_since: delivered.marked_since,
-            phase: tx.state.phase,
-            is_window_limited,
-            next_send: pacer.next(),
-            srtt,
-        };
+        let (state, next_send) = (&tx.state, pacer.next());
+        let ack = meter.path_ack(
+            state.una,
+            &AtSender { now, state, prior_in_flight, in_flight, marked, is_window_limited, next_send, srtt },
+        );
         if model.on_path(&ack, &mut tx.state.window) {
             meter.limit_by_app(in_flight);
         }

@@ -8,7 +8,7 @@
 //!
 //! Without SACK nothing counts as delivered before the ACK advances, and nothing as lost.
 
-use crate::tcp::cc::model::{LostSegment, RateSample};
+use crate::tcp::cc::model::{LostSegment, PathAck, RateSample};
 use crate::tcp::window::state::{Outcome, Segment, State};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -52,17 +52,16 @@ struct Latest {
     rtt: Option<Duration>,
 }
 
-/// Data delivered by an ACK.
-#[derive(Clone, Copy, Debug)]
-pub struct Delivered {
-    pub sample: Option<RateSample>,
-    pub prior_delivered: Option<u64>,
-    pub tx_in_flight: u64,
-    pub lost_since: u64,
-    pub marked_since: u64,
-    pub rtt: Option<Duration>,
-    pub newly_acked: u64,
-    pub newly_lost: u64,
+/// What a sender adds to the delivery rates of an ACK: the fields of [`PathAck`] with these names.
+pub struct AtSender<'a> {
+    pub now: Instant,
+    pub state: &'a State,
+    pub prior_in_flight: u64,
+    pub in_flight: u64,
+    pub marked: Option<u64>,
+    pub is_window_limited: bool,
+    pub next_send: Instant,
+    pub srtt: Duration,
 }
 
 /// Measures delivery rates.
@@ -175,7 +174,7 @@ impl Meter {
     }
 
     /// An ACK has been processed; everything before `una` is acknowledged.
-    pub fn take(&mut self, una: u64) -> Delivered {
+    pub fn path_ack(&mut self, una: u64, at: &AtSender<'_>) -> PathAck {
         while self.notes.front().is_some_and(|note| note.end <= una) {
             self.notes.pop_front();
         }
@@ -189,15 +188,28 @@ impl Meter {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         let note = latest.map(|latest| latest.note);
-        Delivered {
+        let newly_acked = self.delivered - delivered;
+        PathAck {
+            now: at.now,
             sample: note.and_then(|note| self.sample(&note)),
             prior_delivered: note.map(|note| note.delivered),
             tx_in_flight: note.map_or(0, |note| note.in_flight),
             lost_since: note.map_or(0, |note| self.lost - note.lost),
-            marked_since: note.map_or(0, |note| self.marked - note.marked),
             rtt: latest.and_then(|latest| latest.rtt),
-            newly_acked: self.delivered - delivered,
+            may_be_delayed: (1..at.state.mss()).contains(&newly_acked),
+            newly_acked,
             newly_lost: self.lost - lost,
+            prior_in_flight: at.prior_in_flight,
+            in_flight: at.in_flight,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            lost: self.lost,
+            marked: at.marked,
+            marked_since: note.map_or(0, |note| self.marked - note.marked),
+            phase: at.state.phase,
+            is_window_limited: at.is_window_limited,
+            next_send: at.next_send,
+            srtt: at.srtt,
         }
     }
 

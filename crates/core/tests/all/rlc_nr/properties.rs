@@ -1,6 +1,7 @@
 //! Whatever is lost and in whatever order the rest arrives: each SDU arrives once and in order, or is reported lost.
 
 use super::link::{Link, NETWORK, UE};
+use crate::rlc_link::{check_unacknowledged, check_whatever_is_lost, run, traffic};
 use airpath_core::pdcp::{self, AtHandover};
 use airpath_core::rlc::{Config, am_nr, um_nr};
 use airpath_core::time::Duration;
@@ -54,55 +55,17 @@ fn pdcp(t_reordering: impl Strategy<Value = Option<Duration>>) -> impl Strategy<
     )
 }
 
-/// Room, losses (all, single PDUs by bits, or none), and the number of HARQ retransmissions.
-fn outcome() -> impl Strategy<Value = (u64, u8, u64, u64)> {
-    (0_u64..160, 0_u8..4, any::<u64>(), 0_u64..4)
-}
-
-fn run(link: &mut Link, sdus: &[(u64, bool, u32)], outcomes: &[[(u64, u8, u64, u64); 2]], handovers: &[u64]) {
-    for (now, both) in (0_u64..).zip(outcomes) {
-        if handovers.contains(&now) {
-            link.arrive(now);
-            link.re_establish(now);
-        }
-        for &(_, downlink, octets) in sdus.iter().filter(|(at, ..)| *at == now) {
-            link.take(usize::from(!downlink), now, &[octets]);
-        }
-        for end in [UE, NETWORK] {
-            let (room, lost, bits, repetitions) = both[end];
-            link.tti(end, now, room, |tti| {
-                let mut bit = 0;
-                tti.lose(|| {
-                    bit += 1;
-                    lost == 0 || (lost == 1 && bits >> (bit % 64) & 1 == 1)
-                });
-                8 * repetitions
-            });
-        }
-    }
-}
-
-type Outcomes = Vec<[(u64, u8, u64, u64); 2]>;
-
-fn traffic() -> impl Strategy<Value = (Vec<(u64, bool, u32)>, Outcomes, Vec<u64>)> {
-    (
-        prop::collection::vec((0_u64..150, any::<bool>(), 1_u32..400), 1..60),
-        prop::collection::vec((outcome(), outcome()).prop_map(|(one, other)| [one, other]), 150..300),
-        prop::collection::vec(0_u64..150, 0..3),
-    )
-}
-
 proptest! {
     /// Without t-Reordering nothing is passed over.
     #[test]
     fn am_hands_every_sdu_up_once_and_in_order(
         config in am(),
         pdcp in pdcp(Just(None)),
-        (sdus, outcomes, handovers) in traffic(),
+        traffic in traffic(160),
     ) {
         let mut link = Link::new(&Config::AmNr(config), &pdcp);
-        run(&mut link, &sdus, &outcomes, &handovers);
-        let now = outcomes.len() as u64;
+        run(&mut link, &traffic);
+        let now = traffic.1.len() as u64;
         link.run(now, now + 3000, 2000, |_, _| false);
         for end in [NETWORK, UE] {
             let sent = link.sdus[end].len() as u64;
@@ -120,11 +83,11 @@ proptest! {
     fn am_hands_up_or_passes_over(
         config in am(),
         pdcp in pdcp(millis(1, 100).prop_map(Some)),
-        (sdus, outcomes, handovers) in traffic(),
+        traffic in traffic(160),
     ) {
         let mut link = Link::new(&Config::AmNr(config), &pdcp);
-        run(&mut link, &sdus, &outcomes, &handovers);
-        let now = outcomes.len() as u64;
+        run(&mut link, &traffic);
+        let now = traffic.1.len() as u64;
         link.run(now, now + 3000, 2000, |_, _| false);
         for end in [NETWORK, UE] {
             for sdu in (0..link.sdus[end].len() as u64).filter(|sdu| !link.gone[end].contains(sdu)) {
@@ -137,61 +100,22 @@ proptest! {
     fn um_hands_sdus_up_in_order_and_reports_the_others(
         config in um(),
         pdcp in pdcp(millis(1, 60).prop_map(Some)),
-        (sdus, outcomes, handovers) in traffic(),
+        traffic in traffic(160),
     ) {
-        let mut link = Link::new(&Config::UmNr(config), &pdcp);
-        run(&mut link, &sdus, &outcomes, &handovers);
-        let now = outcomes.len() as u64;
-        link.run(now, now + 200, 2000, |_, _| false);
-        // The last poll covers all before it.
-        link.take(NETWORK, now + 200, &[10]);
-        link.take(UE, now + 200, &[10]);
-        link.run(now + 200, now + 400, 2000, |_, _| false);
-        for end in [NETWORK, UE] {
-            let sent = link.sdus[end].len() as u64;
-            prop_assert!(link.up[end].contains(&(sent - 1)));
-            for sdu in 0..sent {
-                let [up, lost] = [link.up[end].contains(&sdu), link.lost[end].contains(&sdu)];
-                prop_assert!(up != lost, "SDU {} of end {}: {} and {}", sdu, end, up, lost);
-                // An SDU that left the buffer unsent, or partly sent, does not arrive.
-                prop_assert!(!(up && link.gone[end].contains(&sdu)));
-            }
-        }
+        check_unacknowledged(&mut Link::new(&Config::UmNr(config), &pdcp), &traffic)?;
     }
 }
 
 /// Acceptance test 24: every SDU arrives once and in order, up to 95 % of blocks lost.
 #[test]
 fn every_sdu_arrives_whatever_share_of_pdus_is_lost() {
-    for percent in [0, 5, 10, 25, 50, 75, 90, 95] {
-        let config = am_nr::Config {
-            t_poll_retransmit: Duration::from_millis(20),
-            t_reassembly: Duration::from_millis(10),
-            t_status_prohibit: Duration::from_millis(10),
-            max_retx_threshold: 1_000_000,
-            ..am_nr::Config::default()
-        };
-        let pdcp = pdcp::Config { t_reordering: None, ..pdcp::Config::default() };
-        let mut link = Link::new(&Config::AmNr(config), &pdcp);
-        let mut state = 12_345_u64 + percent;
-        let mut lost = || {
-            // Knuth's MMIX.
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % 100 < percent
-        };
-        link.take(NETWORK, 0, &[100, 200, 10, 300]);
-        let mut now = 0;
-        while link.done[NETWORK].len() < 4 && now < 10_000_000 {
-            for end in [UE, NETWORK] {
-                link.tti(end, now, 60, |tti| {
-                    tti.lose(&mut lost);
-                    0
-                });
-            }
-            now += 1;
-        }
-        assert_eq!(link.up[NETWORK], [0, 1, 2, 3], "{percent} %, {now} ms");
-        assert_eq!(link.done[NETWORK].len(), 4, "{percent} %, {now} ms");
-        assert_eq!(link.counts(NETWORK)["radio_link_failures"], 0, "{percent} %, {now} ms");
-    }
+    let config = am_nr::Config {
+        t_poll_retransmit: Duration::from_millis(20),
+        t_reassembly: Duration::from_millis(10),
+        t_status_prohibit: Duration::from_millis(10),
+        max_retx_threshold: 1_000_000,
+        ..am_nr::Config::default()
+    };
+    let pdcp = pdcp::Config { t_reordering: None, ..pdcp::Config::default() };
+    check_whatever_is_lost(|| Link::new(&Config::AmNr(config.clone()), &pdcp));
 }

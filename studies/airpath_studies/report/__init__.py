@@ -1,0 +1,1 @@
+"""Reports of reproductions: `paper` (tables), `plots`, `page`, `explored` (free choices)."""
