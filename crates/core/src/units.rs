@@ -453,7 +453,7 @@ impl_form!(
     FREQUENCY,
     Frequency::from_millihertz,
     as_millihertz,
-    "a frequency with its unit, such as \"35 Hz\""
+    "a frequency with its unit, such as \"35 Hz\" or \"100 MHz\""
 );
 impl_form!(Power, POWER, Power::from_microwatts, as_microwatts, "a power with its unit, such as \"800 mW\"");
 impl_form!(Bytes, BYTES, Bytes::from_bytes, as_u64, "a number of bytes with its unit, such as \"64 kB\"");

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from airpath import _core
 from airpath.report.document import Cell, Folded, Heading, Items, Note, Part, Picture, Source, Span, Table
+from airpath.stats.estimate import Estimate
 from airpath.terminal import counted
 from airpath_studies.base.grid import Grid
 from airpath_studies.base.paper import Paper
@@ -188,9 +189,8 @@ def _comparison_picture(outcome: PaperOutcome, section: Section) -> Picture:
     known = [(c, c.row) for c in section.comparisons if c.row is not None]
     default = outcome.paper.default_reading
 
-    def points(reading: str) -> list[tuple[float, float] | None]:
-        estimates = [c.measured if reading == default else c.others.get(reading) for c, _ in known]
-        return [None if estimate is None else (estimate.mean, estimate.half_width) for estimate in estimates]
+    def points(reading: str) -> list[Estimate | None]:
+        return [c.measured if reading == default else c.others.get(reading) for c, _ in known]
 
     names = [row.cells[0].name for _, row in known]
     if len(set(names)) < len(names):

@@ -133,7 +133,9 @@ def _section(outcome: PaperOutcome, section: Section) -> Iterator[Part]:
 def _scoreboard(outcome: PaperOutcome) -> Iterator[Part]:
     paper = outcome.paper
     values = sum(comparison.verdict != "background" for comparison in outcome.comparisons)
-    what = "studies" if paper.is_own else f"{counted(values, 'value')} measured"
+    what = f"{counted(values, 'published value')} measured" if values else "nothing published to compare with"
+    if paper.is_own:
+        what = "studies"
     yield Note((Span(paper.name, "bold"), f": {what} under reading '{paper.default_reading}'"))
     if outcome.comparisons:
         yield tally(outcome)

@@ -44,9 +44,6 @@ from airpath_studies.base.wording import number, unit_name
 
 CLOSE_UP_S = 60.0
 """Length of the close-up of a window over time, seconds."""
-
-Point = tuple[float, float]
-"""Mean and half-width of its interval (NaN if there is none)."""
 _COLOURS = (MEASURED, *OTHERS, INK)
 # Dashes keep lines visible that coincide with others.
 _STYLES = ("-", "-", "--", "--")
@@ -121,22 +118,22 @@ def received_picture(curves: Sequence[tuple[str, float, Received]]) -> bytes:
 
 
 def comparison_picture(
-    labels: list[str], unit: str, published: list[float], measured: dict[str, list[Point | None]]
+    labels: list[str], unit: str, published: list[float], measured: dict[str, list[Estimate | None]]
 ) -> bytes:
     """Draw published values, the first on top, and what each reading gives for them, the default one first.
 
-    `labels`, `published` and the points of each reading in `measured` are as long; all values have one unit.
+    `labels`, `published` and the estimates of each reading in `measured` are as long; all values have one unit.
     """
     figure = Figure(figsize=(8.0, 1.2 + 0.5 * len(labels)), layout="constrained")
     axes = figure.add_subplot()
     rows = [-float(index) for index in range(len(labels))]
     for index, (reading, points) in enumerate(measured.items()):
-        known = [(row, *point) for row, point in zip(rows, points, strict=True) if point is not None]
+        known = [(row, point) for row, point in zip(rows, points, strict=True) if point is not None]
         axes.errorbar(
-            [mean for _, mean, _ in known],
+            [point.mean for _, point in known],
             # The default reading is at the height of its row, the others below.
-            [row - 0.16 * index for row, _, _ in known],
-            xerr=[0.0 if math.isnan(half) else half for _, _, half in known],
+            [row - 0.16 * index for row, _ in known],
+            xerr=_reach([point for _, point in known]),
             fmt="o",
             markersize=5 if index == 0 else 3.5,
             capsize=2,
@@ -348,6 +345,7 @@ def _draw_layers(axes: Axes, layers: Layers) -> None:
     axes.legend(fontsize=8, frameon=False, markerscale=1 if few else 2, loc="best")
 
 
-def _reach(known: Sequence[Estimate]) -> list[float]:
-    """Half the widths of intervals; 0 after one run."""
-    return [0.0 if estimate.n == 1 else estimate.half_width for estimate in known]
+def _reach(known: Sequence[Estimate]) -> list[list[float]]:
+    """How far intervals reach below and above their means; 0 after one run."""
+    intervals = [(one.mean - one.ci_low, one.ci_high - one.mean) if one.n > 1 else (0.0, 0.0) for one in known]
+    return [[below for below, _ in intervals], [above for _, above in intervals]]
