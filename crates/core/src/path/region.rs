@@ -44,9 +44,9 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// The `position`-th packet that arrives over a lane at `at`.
-    pub fn over(lane: u32, position: u32, at: Instant, slot: u32) -> Self {
-        Self { at, rank: LANE | u64::from(lane) << 32 | u64::from(position), slot }
+    /// Rank of the `position`-th packet that arrives over a lane at an instant.
+    pub fn rank_over(lane: u32, position: u32) -> u64 {
+        LANE | u64::from(lane) << 32 | u64::from(position)
     }
 }
 

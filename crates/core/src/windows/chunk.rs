@@ -125,6 +125,7 @@ impl Chunk {
 
     fn end(&mut self, at: Instant) {
         let [_, arrived] = &mut self.orders;
+        arrived.arrive();
         for (number, Group { server, radio, .. }) in self.groups.iter_mut().enumerate() {
             if let Some(server) = server {
                 take_in(server, &mut self.slots, arrived, number, Dir::Uplink);
@@ -148,6 +149,7 @@ impl Chunk {
 
     fn run_servers(&mut self, stop: Instant) {
         let ([down, arrived], slots) = (&mut self.orders, &mut self.slots);
+        arrived.arrive();
         down.clear();
         self.packets = 0;
         for (number, group) in self.groups.iter_mut().enumerate() {
@@ -164,6 +166,7 @@ impl Chunk {
 
     fn run_radios(&mut self, stop: Instant, known: Instant) {
         let ([arrived, up], slots) = (&mut self.orders, &mut self.slots);
+        arrived.arrive();
         up.clear();
         for (number, Group { radio, later, .. }) in self.groups.iter_mut().enumerate() {
             take_in(radio, slots, arrived, number, Dir::Downlink);

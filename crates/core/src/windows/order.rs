@@ -4,6 +4,7 @@ use crate::link::Wire;
 use crate::packet::Dir;
 use crate::path::Arrival;
 use crate::time::Instant;
+use std::hint::select_unpredictable;
 
 /// A packet reaches the link.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +17,7 @@ pub(super) struct Call {
     pub slot: u32,
 }
 
-/// A call as the link is to see it.
+/// A call as the link is to see it; then time and rank of its arrival behind the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     at: Instant,
@@ -43,6 +44,14 @@ impl Order {
     pub fn clear(&mut self) {
         self.calls.clear();
         self.ends.clear();
+        self.sorted.clear();
+    }
+
+    /// Time and rank of a call in order, as one number; the greatest one behind the last call.
+    fn key(&self, index: usize) -> u128 {
+        self.sorted
+            .get(index)
+            .map_or(u128::MAX, |place| u128::from(place.at.as_nanos()) << 64 | u128::from(place.rank))
     }
 
     /// The calls of a region are complete.
@@ -53,11 +62,10 @@ impl Order {
     /// Puts the calls in order. Times are spread evenly in most windows: into as many buckets as there are calls, and by
     /// insertion.
     pub fn sort(&mut self) {
-        let Self { calls, sorted, heads, arrivals, .. } = self;
+        let Self { calls, sorted, heads, .. } = self;
         let count = calls.len();
         sorted.clear();
         sorted.resize(count, Place { at: Instant::ZERO, rank: 0, call: 0, len: 0 });
-        arrivals.resize(count, Arrival::over(0, 0, Instant::NEVER, 0));
         let times = calls.iter().map(|call| call.at);
         let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return };
         // A power of two, as a shift: no floating point.
@@ -86,6 +94,16 @@ impl Order {
             start = start.max(end);
         }
     }
+
+    /// Gives each region its arrivals, once the link has passed all calls. What is done here, each thread does for its
+    /// own regions, while the link has only one for all.
+    pub fn arrive(&mut self) {
+        let Self { calls, sorted, arrivals, .. } = self;
+        arrivals.resize(calls.len(), Arrival { at: Instant::NEVER, rank: 0, slot: 0 });
+        for &Place { at, rank, call, .. } in sorted.iter() {
+            arrivals[call as usize] = Arrival { at, rank, slot: calls[call as usize].slot };
+        }
+    }
 }
 
 /// The link between regions, with what their order depends on.
@@ -103,15 +121,14 @@ impl Border {
 
     #[inline(always)]
     fn pass(&mut self, dir: Dir, order: &mut Order, index: usize) {
-        let Place { at, call, len, .. } = order.sorted[index];
-        let slot = order.calls[call as usize].slot;
+        let place = &mut order.sorted[index];
         let latest = &mut self.latest[dir.index()];
-        order.arrivals[call as usize] = match self.wire.pass(dir, at, len) {
+        (place.at, place.rank) = match self.wire.pass(dir, place.at, place.len) {
             Ok(arrives) => {
                 *latest = if latest.0 == arrives { (arrives, latest.1 + 1) } else { (arrives, 0) };
-                Arrival::over(dir.index() as u32, latest.1, arrives, slot)
+                (arrives, Arrival::rank_over(dir.index() as u32, latest.1))
             }
-            Err(_) => Arrival::over(0, 0, Instant::NEVER, slot),
+            Err(_) => (Instant::NEVER, 0),
         };
     }
 
@@ -120,15 +137,15 @@ impl Border {
         if let [only] = orders {
             return (0..only.sorted.len()).for_each(|index| self.pass(dir, only, index));
         }
-        let mut heads = vec![0; orders.len()];
-        loop {
-            let first = (0..orders.len()).filter_map(|number| {
-                let head = orders[number].sorted.get(heads[number])?;
-                Some((head.at, head.rank, number))
-            });
-            let Some((.., number)) = first.min() else { return };
-            self.pass(dir, orders[number], heads[number]);
-            heads[number] += 1;
+        let mut next = vec![0; orders.len()];
+        let mut heads: Vec<_> = orders.iter().map(|order| order.key(0)).collect();
+        for _ in 0..orders.iter().map(|order| order.sorted.len()).sum::<usize>() {
+            // Without a branch, as which thread's packet is first cannot be predicted: this part of a run has one thread.
+            let first = (1..heads.len())
+                .fold(0, |first, number| select_unpredictable(heads[number] < heads[first], number, first));
+            self.pass(dir, orders[first], next[first]);
+            next[first] += 1;
+            heads[first] = orders[first].key(next[first]);
         }
     }
 }
