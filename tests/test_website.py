@@ -144,6 +144,14 @@ def test_no_two_pages_write_to_the_same_place() -> None:
     assert {place: found for place, found in pages.items() if len(found) > 1} == {}
 
 
+def test_bibtex_has_what_the_citation_file_has() -> None:
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    bibtex = (DOCS / "faq.md").read_text(encoding="utf-8").partition("```bibtex")[2]
+    for key, pattern in (("title", '"(.*)"'), ("version", "(.*)"), ("name", "(.*)")):
+        found = re.search(rf"^\W*{key}: {pattern}$", cited, re.MULTILINE)
+        assert found and f"{{{found[1]}}}" in bibtex
+
+
 def test_everything_recorded_stands_in_its_document() -> None:
     for page, kept in json.loads(RECORDED.read_text(encoding="utf-8")).items():
         text = (DOCS / page).read_text(encoding="utf-8")
