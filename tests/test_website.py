@@ -24,6 +24,8 @@ def test_links_lead_to_pages_and_files_on_no_page_stay_as_text() -> None:
     assert told == "[runs](../run.md#files), [Scope](../scope.md), a test, `[a](b)`"
     home = fitted("[README](../README.md) [how](../CONTRIBUTING.md#tests)", ROOT / "docs/run.md", "run.md")
     assert home == "[README](index.md) [how](contributing.md#tests)"
+    listed = fitted("[a](one_run.py) [b](transports)", ROOT / "examples/README.md", "examples/index.md")
+    assert listed == "[a](one_run.py) b"
 
 
 def test_a_link_to_nothing_is_named_with_its_line() -> None:
