@@ -41,7 +41,7 @@ def documents() -> Iterator[tuple[Path, str]]:
 
 
 def page_of(file: Path) -> str | None:
-    """Name of the page, picture or program that a file of the repository is on the site; None if it is none."""
+    """Name of the page, picture or program that a file of the repository is on the site, or None."""
     name = file.relative_to(ROOT).as_posix()
     if file.suffix == ".ipynb":
         return file.relative_to(ROOT).with_suffix(".md").as_posix()
