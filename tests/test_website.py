@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,8 @@ def test_links_lead_to_pages_and_files_on_no_page_stay_as_text() -> None:
     assert told == "[runs](../run.md#files), [Scope](../scope.md), a test, `[a](b)`"
     home = fitted("[README](../README.md) [how](../CONTRIBUTING.md#tests)", ROOT / "docs/run.md", "run.md")
     assert home == "[README](index.md) [how](contributing.md#tests)"
+    listed = fitted("[a](one_run.py) [b](transports)", ROOT / "examples/README.md", "examples/index.md")
+    assert listed == "[a](one_run.py) b"
 
 
 def test_a_link_to_nothing_is_named_with_its_line() -> None:
@@ -128,6 +132,26 @@ def test_what_a_run_of_a_model_has_of_its_own_no_change_touches() -> None:
 def test_a_model_that_cannot_run_is_refused(before: str, after: str, message: str) -> None:
     with pytest.raises(PageError, match=f"the model: .*{message}"):
         Model.read(MODEL.replace(before, after))
+
+
+def test_no_two_pages_write_to_the_same_place() -> None:
+    pages: dict[str, set[str]] = defaultdict(set)
+    for file in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        text = file.read_text(encoding="utf-8")
+        for part in PART.finditer(text):
+            if part["language"] == "model":
+                text += "\n".join(Model.read(part["code"]).commands(file.stem))
+        for written in re.finditer(r'--out ((?!DIR)[\w./-]+)|title="([^"]+)"', text):
+            pages[written[1] or written[2]].add(file.relative_to(ROOT).as_posix())
+    assert {place: found for place, found in pages.items() if len(found) > 1} == {}
+
+
+def test_bibtex_has_what_the_citation_file_has() -> None:
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    bibtex = (DOCS / "faq.md").read_text(encoding="utf-8").partition("```bibtex")[2]
+    for key, pattern in (("title", '"(.*)"'), ("version", "(.*)"), ("name", "(.*)")):
+        found = re.search(rf"^\W*{key}: {pattern}$", cited, re.MULTILINE)
+        assert found and f"{{{found[1]}}}" in bibtex
 
 
 def test_everything_recorded_stands_in_its_document() -> None:

@@ -480,6 +480,8 @@ def test_a_metric_is_shown_in_a_unit_of_its_size(metric, largest, unit):
         ("retransmissions.total", "retransmissions", metric_label),
         ("elements.1.ues.0.downlink.utilisation", "downlink utilisation", metric_label),
         ("{ westwood_plus = {} }", "Westwood+", value_label),
+        ("{ copa = {} }", "Copa", value_label),
+        ("bbr3", "BBRv3", value_label),
         ("[]", "none", value_label),
         ("[{ ack_pacing = {} }]", "ACK pacing", value_label),
         ("[{ ack_regulator = {} }]", "Ack Regulator", value_label),

@@ -21,7 +21,7 @@ from playground import write as write_playground
 from website.check import faults
 from website.models import has_engine, modelled
 from website.notebook import page_of_notebook
-from website.pages import ROOT, PageError, copy_pictures, documents, fitted, included
+from website.pages import ROOT, PageError, copy_pictures, copy_programs, documents, fitted, included
 from website.reference import filled
 from website.tutorial import RECORDED, RUN, executed
 
@@ -40,6 +40,7 @@ def build(folder: Path, record: bool = False) -> list[str]:
     config = (HERE / "zensical.toml").read_text(encoding="utf-8")
     (folder / "zensical.toml").write_text(config.replace("ROOT", str(ROOT)), encoding="utf-8")
     copy_pictures(pages)
+    copy_programs(pages)
     shutil.copytree(HERE / "assets", pages / "assets")
     if has_engine():
         write_playground(ROOT / ENGINE, pages / "playground")

@@ -161,12 +161,15 @@ class Model:
             "air": self.air,
         }
 
-    def commands(self) -> list[str]:
-        """Commands that make its picture, `model.png`; the first run's folder is `out/1`."""
-        runs = list(enumerate(self.runs(), 1))
-        made = [f"{run.command} --out out/{n}" for n, run in runs]
+    def commands(self, page: str) -> list[str]:
+        """Commands that make its picture, `PAGE.png`; a run's folder has the names of page and run."""
+        runs = [
+            (f"out/{page}-{re.sub(r'[^a-z0-9]+', '-', named['name'].lower())}", run)
+            for named, run in zip(self.run, self.runs(), strict=True)
+        ]
+        made = [f"{run.command} --out {folder}" for folder, run in runs]
         panels = " ".join(f"--panel {OVERLAID[name]}" for name in self.panels if name in OVERLAID)
-        return [*made, f"airpath overlay {' '.join(f'out/{n}' for n, _ in runs)} {panels} --out model.png"]
+        return [*made, f"airpath overlay {' '.join(folder for folder, _ in runs)} {panels} --out {page}.png"]
 
     def element(self, page: str, picture: str, caption: str) -> str:
         """Write the element: the picture, and where the site has the simulator, the address of what runs."""

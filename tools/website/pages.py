@@ -16,6 +16,8 @@ ELSEWHERE = {"docs/README.md": "index.md", "README.md": "index.md"} | {
     "examples/README.md": "examples/index.md",
 }
 """Where pages are that are not in docs/, or have another name."""
+PROGRAM = (".py", ".toml")
+"""Examples that the site has as files."""
 LINK = re.compile(r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 CODE = re.compile(
     r"^(?P<fence>```+|~~~+).*?^(?P=fence)[ \t]*$|(`+)(?!`).*?(?<!`)\2(?!`)", re.DOTALL | re.MULTILINE
@@ -39,10 +41,12 @@ def documents() -> Iterator[tuple[Path, str]]:
 
 
 def page_of(file: Path) -> str | None:
-    """Name of the page, or the picture, that a file of the repository is on the site; None if it is none."""
+    """Name of the page, picture or program that a file of the repository is on the site, or None."""
     name = file.relative_to(ROOT).as_posix()
     if file.suffix == ".ipynb":
         return file.relative_to(ROOT).with_suffix(".md").as_posix()
+    if file.parent == ROOT / "examples" and file.suffix in PROGRAM:
+        return name
     inside = name.removeprefix("docs/")
     return ELSEWHERE.get(name) or (
         inside if inside != name and file.suffix in (".md", ".png", ".svg") else None
@@ -56,6 +60,14 @@ def copy_pictures(pages: Path) -> None:
             target = pages / file.relative_to(DOCS)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, target)
+
+
+def copy_programs(pages: Path) -> None:
+    """Copy the examples, to be saved by those who have no sources."""
+    (pages / "examples").mkdir(exist_ok=True)
+    for file in (ROOT / "examples").iterdir():
+        if file.suffix in PROGRAM:
+            shutil.copy(file, pages / "examples")
 
 
 def included(text: str) -> str:

@@ -258,13 +258,16 @@ class Session:
     def model(self, code: str) -> str:
         """Make the runs of a model and their picture; gives its element, and the commands."""
         model = Model.read(code)
-        for command in model.commands():
+        made = model.commands(self.file.stem)
+        for command in made:
             self.command(command, False)
         self.names["model"] = model.flows
         names = "; ".join(run["name"] for run in model.run).capitalize()
         page = self.page.parent.name + "/" + self.page.name
-        element = model.element(page, self.keep((self.folder / "model.png").read_bytes(), ".png"), names)
-        shown = fence("console", "\n".join(f"$ {each}" for each in model.commands()))
+        element = model.element(
+            page, self.keep((self.folder / f"{self.file.stem}.png").read_bytes(), ".png"), names
+        )
+        shown = fence("console", "\n".join(f"$ {each}" for each in made))
         return f'{element}\n\n??? note "The same by commands"\n\n{indent(shown, "    ")}'
 
     def show(self, file: Path, caption: str) -> str:
