@@ -1,4 +1,7 @@
-"""The picture of a run: windows, round-trip times, buffer and sequence numbers over one time axis."""
+"""The picture of a run: windows, round-trip times, buffer and sequence numbers over one time axis.
+
+Flows of datagrams have the delay of each packet over their bearer. A panel without data is left out.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ if TYPE_CHECKING:
 
     from airpath.runs.trace import Events
 
-SHOWN = ("cwnd", "rtt", "buffer", "sequence")
+SHOWN = ("cwnd", "rtt", "delay", "buffer", "sequence")
+"""Panels from the top, where there is something to draw."""
 FEW = 2
 """Up to this number of flows, the panels show all details of each."""
 TITLE_SIZE = 9.0
@@ -59,6 +63,11 @@ PANELS = {
         3,
     ),
     "rtt": Panel("RTT (ms)", (Trail("rtt", "each sample", {"marker": ".", "ms": 2, "ls": "none"}),), 2),
+    "delay": Panel(
+        "delay of bearer (ms)",
+        (Trail("delay", "each datagram, with queueing", {"marker": ".", "ms": 2, "ls": "none"}),),
+        2,
+    ),
     "buffer": Panel(
         "bearer buffer (SDUs)",
         (
@@ -225,4 +234,15 @@ def picture_of(
         title += " (ended early)"
     end_s = summary["simulated_s"]
     flows = read_lines(trace, summary, [(place, names[place]) for place in places], end_s)
-    return RunPicture(tuple(flows), title, "time (s)" if "live" in summary else "simulated time (s)", end_s)
+    label = "time (s)" if "live" in summary else "simulated time (s)"
+    return RunPicture(tuple(flows), title, label, end_s, with_data(SHOWN, flows))
+
+
+def with_data(panels: Iterable[str], flows: Sequence[FlowLines]) -> tuple[str, ...]:
+    """Choose the panels in which something is drawn; the buffer's if there are none."""
+    found = (
+        name
+        for name in panels
+        if any(flow.line(trail.line).size for trail in PANELS[name].trails for flow in flows)
+    )
+    return tuple(found) or ("buffer",)
