@@ -128,6 +128,17 @@ def test_names_of_flows_are_the_servers_for_every_bundled_scenario(asked):
         assert (run["names"], run["chosen"]) == (native["names"], native["chosen"]), name
 
 
+@pytest.mark.parametrize("page", ["index.html", "capture.html", "embed.html"])
+def test_from_the_disk_it_says_how_to_serve_it(browser, wasm, tmp_path, page):
+    write(wasm, tmp_path)
+    view = browser.new_page(viewport={"width": 400, "height": 700})
+    view.goto((tmp_path / page).as_uri())
+    said = view.get_by_text("python -m http.server")
+    said.wait_for()
+    assert f"http://localhost:8000/{page}" in said.inner_text() and "Opening" not in said.inner_text()
+    view.close()
+
+
 def test_the_other_messages(asked):
     wrong = {"do": "resolve", "base": "umts-384", "set": ["tcp.mss=1"]}
     right = {"do": "resolve", "base": "umts-384", "set": ["tcp.cc=bbr"]}
