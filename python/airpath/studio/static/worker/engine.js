@@ -150,7 +150,7 @@ function problemOf(problem) {
   return { path: "engine", message: String(problem), hint: "load the page again" };
 }
 
-/** @typedef {{title: string, base: string | null, changes: string[] | null, scenario: string, values: any, path: string[], edges: number[][], bearers: import("studio/source").BearerRow[]}} Chosen */
+/** @typedef {{title: string, base: string | null, changes: string[] | null, scenario: string, values: any, path: string[], edges: number[][], bearers: import("studio/source").BearerRow[], remarks?: import("studio/source").Problem[]}} Chosen */
 
 /**
  * @param {Engine} engine @param {Settings} settings @param {any} about
@@ -268,10 +268,10 @@ function thatFit(rows, most) {
  * Facts about a run in addition to its events: `airpath/studio/facts.py`.
  * @param {Chosen} chosen @param {any} summary @param {Settings["most"]} most
  */
-function known({ title, base, changes, scenario, values, path, edges, bearers }, summary, most) {
+function known({ title, base, changes, scenario, values, path, edges, bearers, remarks = [] }, summary, most) {
   const flows = summary.flows.flatMap(pathsOf);
   return {
-    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(flows, most.flows), path, edges, bearers,
+    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(flows, most.flows), path, edges, bearers, remarks,
     summary: { ...summary, flows },
     values: short(values, most), scenario: scenario.slice(0, most.scenario), cut: scenario.length > most.scenario, not_again: null,
   };
