@@ -12,6 +12,7 @@ from playground import write
 
 import airpath
 from airpath import _core
+from airpath.errors import ScenarioError
 from airpath.scenario import bundled
 from airpath.studio.runs import falling, simulating
 from airpath.studio.sources import Sources, schema, values_of
@@ -152,7 +153,18 @@ def test_the_other_messages(asked):
     assert refused[0]["error"]["path"] == "tcp.mss"
     scenario = Sources().scenario("umts-384", ["tcp.cc=bbr"]).scenario
     assert resolved[0]["answer"] == {"scenario": scenario.text, "values": values_of(scenario)}
-    assert missing[0]["error"]["message"] == "nothing of this name is listed"
+    assert missing[0]["error"]["message"] == "no scenario is called nothing"
+    for name in ("nothing", "exam.toml", "out/first", 100 * "x"):
+        ((told,),) = asked({"do": "run", "base": name})
+        with pytest.raises(ScenarioError) as refused:
+            Sources().scenario(name, ())
+        problem = refused.value
+        assert told["error"] == {"path": problem.path, "message": problem.message, "hint": problem.hint}
+
+
+def test_a_link_is_the_whole_address(studio, site):
+    studio.view.locator("#link").click()
+    assert studio.view.locator("#link-text").input_value() == f"{site.address}#umts-384?seed=1"
 
 
 def test_a_capture_is_explained_in_the_page(asked, tmp_path):

@@ -20,6 +20,8 @@
 /** Places of the arguments in memory. */
 const TEXT = 0;
 const LIST = 1;
+/** Most characters of a name in a message. */
+const MOST_NAME = 80;
 
 const utf8 = { of: new TextEncoder(), to: new TextDecoder() };
 
@@ -160,7 +162,7 @@ function problemOf(problem) {
 function choose(engine, settings, about, base, set) {
   const isText = base.startsWith(settings.text);
   const source = isText ? base.slice(settings.text.length) : about.scenarios[base];
-  if (source === undefined) throw { path: "base", message: "nothing of this name is listed", hint: "choose a name that is listed" };
+  if (source === undefined) throw unknown(base);
   const changes = set.map((change) => {
     const at = change.indexOf("=");
     const key = change.slice(0, Math.max(at, 0)).trim();
@@ -169,6 +171,14 @@ function choose(engine, settings, about, base, set) {
   });
   const resolved = engine.resolve(source, changes);
   return { title: isText ? "own text" : base, base: isText ? null : base, changes: isText ? null : set, ...resolved };
+}
+
+/** What a base is that is not listed: `airpath/studio/sources.py`. @param {string} base @returns {import("studio/source").Problem} */
+function unknown(base) {
+  const name = base.length <= MOST_NAME ? base : `${base.slice(0, MOST_NAME)}...`;
+  const kind = base.endsWith(".toml") ? "file" : base.includes("/") ? "run" : "";
+  if (!kind) return { path: "base", message: `no scenario is called ${name}`, hint: "choose a name that is listed" };
+  return { path: "base", message: `${name} is a ${kind} of another studio`, hint: `open the ${kind} with 'airpath studio', or ask for a link with its text` };
 }
 
 /**
