@@ -15,6 +15,7 @@ from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.scenario import bundled
 from airpath.studio.runs import falling, simulating
+from airpath.studio.serve import _problem
 from airpath.studio.sources import Sources, schema, values_of
 
 from .conftest import file_server
@@ -156,10 +157,9 @@ def test_the_other_messages(asked):
     assert missing[0]["error"]["message"] == "no scenario is called nothing"
     for name in ("nothing", "exam.toml", "out/first", 100 * "x"):
         ((told,),) = asked({"do": "run", "base": name})
-        with pytest.raises(ScenarioError) as refused:
+        with pytest.raises(ScenarioError) as unknown:
             Sources().scenario(name, ())
-        problem = refused.value
-        assert told["error"] == {"path": problem.path, "message": problem.message, "hint": problem.hint}
+        assert told["error"] == _problem(unknown.value)
 
 
 def test_a_link_is_the_whole_address(studio, site):
