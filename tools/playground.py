@@ -46,7 +46,13 @@ def _page(file: Path, front: str, names: Iterable[str]) -> None:
     directives = ("connect-src 'self'", "worker-src 'self'")
     addresses = {name: f"./{name}.js" for name in names}
     html, _ = document(
-        "airpath playground", addresses, "'self' 'wasm-unsafe-eval'", *directives, front=front, blocks=marked
+        "airpath playground",
+        addresses,
+        "'self' 'wasm-unsafe-eval'",
+        *directives,
+        front=front,
+        blocks=marked,
+        is_served=True,
     )
     file.write_text(html, encoding="utf-8")
 

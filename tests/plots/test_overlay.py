@@ -126,6 +126,42 @@ def test_of_a_live_run_control_connections_are_left_out():
     assert choose_flows({"flows": flows}) == [0, 1, 2]
 
 
+def test_panels_without_data_are_left_out(folders):
+    assert airpath.run(RFC).plot().panels == ("cwnd", "rtt", "buffer", "sequence")
+    assert airpath.run(RFC.with_("duration", "10 ms").with_("flow[0].start", "1 s")).plot().panels == (
+        "buffer",
+    )
+    assert airpath.overlay([folders["seed 1"]]).panels == ("cwnd", "rtt", "buffer", "goodput")
+    assert airpath.overlay([folders["seed 1"]], ["delay", "rtt"]).panels == ("delay", "rtt")
+
+
+def test_datagrams_have_the_delay_of_their_bearer(tmp_path):
+    flows = '[{ app = { ping = { requests = 5 } } }, { app = { cbr = { rate = "100 kbit/s" } } }]'
+    scenario = airpath.load("umts-384").with_("flow", flows).with_("duration", "8 s")
+    result = airpath.run(scenario)
+    picture = result.plot()
+    assert picture.panels == ("delay", "buffer") and len(picture.draw().axes) == 2
+    sent = result.trace["bearer_delivered"]
+    mine = (sent["flow"] == 1) & (sent["direction"] == "downlink")
+    drawn = picture.data["delay"]["UE 0 flow 1: cbr"]["delay"]
+    assert drawn["value"] == pytest.approx(sent["delay_ns"][mine] / 1e6) and len(drawn["value"]) > 100
+    airpath.run_to_folder(scenario, 1, tmp_path / "run")
+    assert airpath.overlay([tmp_path / "run"]).panels == ("delay", "buffer")
+
+
+@pytest.mark.parametrize("size", [None, "9x9cm"])
+def test_a_long_title_goes_on_in_the_next_line(folders, size):
+    title = "lundsten-dch, reno, seed 1, radio.dch.downlink.rlc.fixed_delay_arq.retransmission_delay = 59 ms"
+    figure = airpath.overlay([folders["seed 1"]], title=f"{title}, {title}", size=size).draw()
+    figure.canvas.draw()
+    legend = figure.legends[0]
+    assert "".join(legend.get_title().get_text().split()) == "".join(f"{title}, {title}".split())
+    for text in (legend.get_title(), *legend.get_texts()):
+        box = text.get_window_extent()
+        assert box.x0 >= 0 and box.x1 <= figure.bbox.width
+    assert legend.get_window_extent().y0 > figure.axes[0].get_window_extent().y1
+
+
 # Several runs.
 
 

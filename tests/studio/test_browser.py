@@ -10,10 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import sampled
 
+from airpath.report.run import remarks_on
 from airpath.runs.finished import FinishedRun
 from airpath.runs.flows import choose_flows, flow_names
-from airpath.runs.lines import READ, read_lines
+from airpath.runs.lines import kinds_read, read_lines
 from airpath.runs.trace import SCHEMA
+from airpath.scenario import load
 from airpath.studio.page import page
 
 DRAWN = ["cwnd", "ssthresh", "rtt", "acked", "queued", "dropped", "timeout", "sent", "window"]
@@ -84,7 +86,7 @@ def test_the_lines_are_those_of_the_picture(opened, page_of, run_folder, scenari
     run = FinishedRun.open(run_folder(scenario, **changes))
     names, places = flow_names(run.summary, run.scenario), choose_flows(run.summary)
     flows = [(place, names[place]) for place in places]
-    expected = read_lines(run.events(READ), run.summary, flows, run.summary["simulated_s"])
+    expected = read_lines(run.events(kinds_read(run.summary)), run.summary, flows, run.summary["simulated_s"])
     for own, flow in zip(
         opened(page_of(scenario, **changes)).view.evaluate(LINES, DRAWN), expected, strict=True
     ):
@@ -99,7 +101,9 @@ def test_the_lines_are_those_of_the_picture(opened, page_of, run_folder, scenari
 
 def test_the_goodput_of_the_whole_run_is_that_of_the_picture(umts, run_folder):
     run = FinishedRun.open(run_folder("umts-384"))
-    (flow,) = read_lines(run.events(READ), run.summary, [(0, "UE 0")], run.summary["simulated_s"])
+    (flow,) = read_lines(
+        run.events(kinds_read(run.summary)), run.summary, [(0, "UE 0")], run.summary["simulated_s"]
+    )
     found = umts.view.evaluate(GOODPUT)
     begins, goodput_kbps = flow.line("goodput")
     assert found["x"] == pytest.approx(begins[:-1].tolist())
@@ -352,6 +356,14 @@ def test_a_page_says_what_it_left_out(opened, run_folder, tmp_path):
     assert "There is no room here for" in shown.view.locator("#results").inner_text()
     assert shown.view.locator("[data-panel=window] .canvas").count() == 1
     assert shown.view.locator("[data-panel=rlc]").count() == 0
+
+
+@pytest.mark.parametrize("source", sampled(["page", "simulated"], 1))
+def test_remarks_on_the_scenario_are_above_the_results(opened, page_of, serving, source):
+    name = "lundsten-dch"
+    shown = opened(page_of(name) if source == "page" else serving(name)).view.locator("#results > *").first
+    (remark,) = remarks_on(load(name))
+    assert shown.inner_text() == f"{remark}."
 
 
 def test_a_spoiled_page_says_so(opened, page_of, tmp_path):

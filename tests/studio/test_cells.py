@@ -12,7 +12,7 @@ import pytest
 import airpath
 from airpath import _core
 from airpath.runs.finished import FinishedRun
-from airpath.runs.lines import READ, read_lines
+from airpath.runs.lines import kinds_read, read_lines
 from studio.layout import faults_at_sizes, record_canvas_texts
 
 from .conftest import Opened
@@ -224,7 +224,7 @@ def test_lines_of_a_flow_begin_anew_in_another_cell(shown, run_folder):
 def test_a_picture_does_not_join_the_buffers_of_two_cells(run_folder):
     run = FinishedRun.open(run_folder("two-cells", **CHANGES))
     flows = [(0, "walker"), (1, "phone")]
-    walker, phone = read_lines(run.events(READ), run.summary, flows, 5.0)
+    walker, phone = read_lines(run.events(kinds_read(run.summary)), run.summary, flows, 5.0)
     gap = np.flatnonzero(np.isnan(walker.line("queued")[1]))
     before, after = np.split(walker.line("queued")[0], gap)
     assert len(gap) == 1 and before[-1] < 2.2 < after[0] == after[1]
@@ -236,7 +236,7 @@ def test_a_picture_does_not_join_the_buffers_of_two_cells(run_folder):
 
 def pieces(run: FinishedRun) -> Iterator[dict[str, Any]]:
     """Cut a trace into pieces of 700 events."""
-    for events in run.events({"bearer_enqueued": READ["bearer_enqueued"]}):
+    for events in run.events({"bearer_enqueued": kinds_read(run.summary)["bearer_enqueued"]}):
         columns = events["bearer_enqueued"]
         for at in range(0, len(columns["time_ns"]), 700):
             cut = slice(at, at + 700)

@@ -236,6 +236,28 @@ def test_the_text_and_the_form_are_in_step(studio):
     assert own.row(RATE).locator("input[type=text]").input_value() == "256 kbit/s"
 
 
+def test_a_text_of_ones_own_is_no_longer_called_by_its_base(studio):
+    own = studio()
+    own.view.locator("#t-text").click()
+    resolved = own.view.locator("#text").input_value()
+    flow = resolved[resolved.index("[[flow]]") :]
+    source = _core.bundled()["umts-384"]
+    for text, about in (
+        (source, source.partition("\n")[0].removeprefix("# ")),  # With its comment.
+        ("\n".join(line for line in source.splitlines() if not line.startswith("#")), "see Text"),
+        (f"{resolved}\n{flow}", "see Text"),
+    ):
+        own.view.locator("#text").fill(text)
+        own.until(f"store.state.wanted[0].base === {json.dumps(f'text:{text}')}")
+        own.run()
+        assert (
+            own.view.locator("#title").inner_text() == own.view.locator("#preset").inner_text() == "own text"
+        )
+        assert about in own.view.locator("#preset-about").inner_text()
+        own.view.locator("#undo").click()
+        own.until("store.state.wanted[0].base === 'umts-384'")
+
+
 def test_variants_have_settings_of_their_own_and_one_seed(studio):
     own = studio()
     view = own.view
@@ -295,17 +317,42 @@ def test_a_link_there_and_back(studio, context):
     own.until(f"location.hash === '#umts-384?seed=7&set={RATE}:128+kbit/s'")
 
 
+def test_a_link_of_a_file_has_its_text_and_opens_in_another_studio(studio, browser, serving, tmp_path):
+    file = tmp_path / "exam.toml"
+    text = f"# exam: it's 100 % \u00fc?\n{_core.bundled()['umts-384']}"
+    file.write_text(text, encoding="utf-8")
+    server = serving(file)
+    with_file = browser.new_context()
+    own = Studio(with_file, server.address, "")
+    own.fill(RATE, "128 kbit/s")
+    own.run()
+    own.until("location.hash.includes('exam.toml')")
+    own.view.locator("#link").click()
+    link = own.view.locator("#link-text").input_value()
+    assert str(file) in own.view.locator("#link-about").inner_text()
+    with_file.close()
+    assert own.said == [] and str(tmp_path) not in link
+    other = studio(link)
+    assert other.state("store.state.wanted") == [
+        {"base": f"text:{text}", "set": [f"{RATE}=128 kbit/s"], "seed": 1}
+    ]
+    assert other.state(GOODPUT) == goodput((RATE, "128 kbit/s"))
+    assert other.view.locator("#preset-about").inner_text() == "exam: it's 100 % \u00fc?"
+
+
 @pytest.mark.parametrize(
     ("link", "said"),
     [
-        ("#nonsense?seed=1", "nothing of this name is listed"),
+        ("#nonsense?seed=1", "no scenario is called nonsense. Choose a name that is listed"),
+        ("#exam.toml?seed=1", "exam.toml is a file of another studio. Open the file"),
+        ("#out/first?seed=1", "out/first is a run of another studio. Open the run"),
         ("#umts-384?seed=one", "seed: one is no whole number"),
         ("#umts-384?set=tcp.cc:foo", "unknown name. Known here: reno, cubic"),
         ("#umts-384?set=tcp.cc", "tcp.cc names no key and value"),
         ("#umts-384?from=4&to=3", "not after from"),
         ("#umts-384?size=3", "known: seed, set"),
         ("#umts-384?set=%zz", "not coded as addresses are"),
-        ("#<img src=x onerror=alert(1)>", "nothing of this name is listed"),
+        ("#<img src=x onerror=alert(1)>", "no scenario is called <img src=x onerror=alert(1)>"),
     ],
 )
 def test_a_bad_link_says_what_is_wrong_and_the_first_run_stays(studio, link, said):

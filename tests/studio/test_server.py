@@ -21,7 +21,7 @@ import airpath
 from airpath import _core
 from airpath.errors import AirpathError
 from airpath.runs.finished import FinishedRun
-from airpath.scenario import bundled
+from airpath.scenario import bundled, load
 from airpath.studio import messages, reading, runs, serve
 from airpath.studio.document import SMALL_FRONTS, modules
 from airpath.studio.guard import Guard
@@ -98,6 +98,26 @@ def test_every_bundled_scenario_is_listed_in_a_group(client):
     assert sorted(own["name"] for own in listed) == sorted(bundled())
     assert list(dict.fromkeys(own["group"] for own in listed)) == list(GROUPS.values())
     assert all(own["about"] and own["name"] not in own["about"][: len(own["name"])] for own in listed)
+
+
+def test_the_text_of_a_file_is_what_other_studios_read(tmp_path, run_folder):
+    alone, with_file = tmp_path / "alone.toml", tmp_path / "recording.toml"
+    alone.write_text(f"# Own.\n{_core.bundled()['umts-384']}")
+    (tmp_path / "delays.txt").write_text("20 ms\n25 ms\n")
+    with_file.write_text(
+        "[radio.variable.downlink.channel.distribution]\nrate.constant = '1 Mbit/s'\n"
+        "delay.empirical.file = 'delays.txt'\n[[flow]]\napp.bulk = {}\n"
+    )
+    sources = Sources([str(alone), str(with_file), str(run_folder("umts-384"))])
+    assert sources.text(str(alone)) == alone.read_text()
+    told = sources.text(str(with_file))
+    assert "25 ms" in told and "delays.txt" not in told
+    assert Sources().scenario(f"text:{told}", ()).scenario.text == told
+    assert sources.text(str(run_folder("umts-384"))) == load("umts-384").text
+    assert [own["name"] for own in sources.scenarios() if own.get("local")][:2] == [
+        str(alone),
+        str(with_file),
+    ]
 
 
 def test_it_resolves_scenarios_and_says_what_is_wrong_at_which_key(client):

@@ -18,7 +18,7 @@ from airpath.experiments.sweep.store import Store
 from airpath.plots.sweep.quantity import matches, same
 from airpath.report.sweep import rounded
 from airpath.report.sweep_formats import as_csv, as_latex, as_markdown
-from airpath.stats.estimate import estimate
+from airpath.stats.estimate import Estimate, estimate, is_lopsided
 
 GRID = """
 scenario = ["umts-384", "lte-5mhz"]
@@ -76,6 +76,48 @@ def test_numbers_are_rounded_to_what_the_interval_allows(mean, half, expected):
     if expected[0] == "10.0":
         expected = ("10", "10")
     assert rounded(mean, half) == expected
+
+
+# Sides of the interval: 0.56 below and 0.14 above; then sums of 0.7 that differ by 19 % and 21 % of its half.
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "lopsided"),
+    [
+        (2.04, 1.48, 2.18, True),
+        (2.04, 2.04 - 0.35 * 1.095, 2.04 + 0.35 * 0.905, False),
+        (2.04, 2.04 - 0.35 * 1.105, 2.04 + 0.35 * 0.895, True),
+        (2.04, 2.04 - 0.35 * 0.895, 2.04 + 0.35 * 1.105, True),
+        (1.00, 0.03, 2.03, False),
+        (1.02, -0.02, 1.98, True),  # 1.02 ± 1.00 would not contain 0.
+        (0.00, 0.00, 0.00, False),
+        (1.00, 1.00, 1.00, False),
+        (1.00, math.nan, math.nan, False),
+    ],
+)
+def test_half_of_an_interval_stands_for_it_where_it_is_nearly_symmetric(mean, low, high, lopsided):
+    n = 1 if math.isnan(low) else 3
+    known = Estimate(mean=mean, sd=0.1, n=n, ci_low=low, ci_high=high, values=(mean,) * n)
+    assert is_lopsided(known) is lopsided
+
+
+def test_an_asymmetric_interval_is_written_by_its_ends(tmp_path, airpath_command):
+    # One of the four runs has a far smaller goodput, one of point 1 a far larger RTT.
+    def values(number, seed):
+        far = seed == 4
+        return 4e6 + 1e3 * seed - 3e5 * far, 100 + seed + 400 * far * (number == 1)
+
+    out = swept(tmp_path, values=values)
+    known = read_results(out).points[1].estimates["goodput_bps"]
+    assert known.mean - known.ci_low > 1.3 * (known.ci_high - known.mean)
+    mean, low, high = (f"{number / 1e6:.2f}" for number in (known.mean, known.ci_low, known.ci_high))
+    table = airpath.sweep_table(out)
+    assert f"{mean} \\[{low}, {high}\\] |" in as_markdown(table)
+    assert "or \\[its ends\\] where it is not symmetric" in as_markdown(table)
+    rows = latex_cells(as_latex(table))
+    assert rows[2][3] == f"${mean}\\ [{low}, {high}]$"
+    assert re.fullmatch(r"\$\d+ \\pm \d+\.?\d*\$|\$[\d.]+ \\pm [\d.]+\$", rows[1][4])
+    shown = airpath_command("results", out).out
+    assert f"{mean} [{low}, {high}]" in shown and "or [its ends] where it is not symmetric" in shown
+    assert f"{mean} [{low}, {high}]" in table._repr_html_()
 
 
 def test_csv_has_full_precision_and_the_ends_of_the_intervals(grid, airpath_command):

@@ -15,7 +15,11 @@ def command(
     runs: Annotated[list[Path], argument("RUN...", "Folders that 'run --out' or 'live --out' wrote.")],
     panel: Annotated[
         list[str] | None,
-        option("NAME", f"Of {', '.join(CHOICE)}. Repeatable; the first four if absent.", "--panel"),
+        option(
+            "NAME",
+            f"Of {', '.join(CHOICE)}. Repeatable; if absent, all but the last that have data.",
+            "--panel",
+        ),
     ] = None,
     out: Annotated[
         Path, option("FILE", ".png, .svg or .pdf, or - for a PNG on standard output.", "--out")

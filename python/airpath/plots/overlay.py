@@ -12,15 +12,15 @@ from airpath.errors import ExportError
 from airpath.runs.changes import changes_of_resolved, described
 from airpath.runs.finished import FinishedRun
 from airpath.runs.flows import MOST_LINES, by_path, choose_flows, flow_owners, path_controls
-from airpath.runs.lines import READ, FlowLines, goodput_window_s, read_lines, whole_windows_s
-from airpath.runs.picture import RunPicture
+from airpath.runs.lines import FlowLines, goodput_window_s, kinds_read, read_lines, whole_windows_s
+from airpath.runs.picture import RunPicture, with_data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CHOICE = ("cwnd", "rtt", "buffer", "goodput", "sequence")
-USUAL = CHOICE[:4]
-"""Panels to choose from, and the default ones."""
+CHOICE = ("cwnd", "rtt", "delay", "buffer", "goodput", "sequence")
+USUAL = CHOICE[:5]
+"""Panels to choose from, and the default ones, where there is something to draw."""
 MOST_DIFFERENCES = 3
 """Runs that differ in more keys than this are named by their folders."""
 
@@ -50,7 +50,8 @@ def overlay(
     runs : iterable of path
         Folders that `airpath run --out` or `airpath live --out` wrote, at most eight.
     panels : sequence of str
-        From the top: ``"cwnd"``, ``"rtt"``, ``"buffer"``, ``"goodput"``, ``"sequence"``.
+        From the top: ``"cwnd"``, ``"rtt"``, ``"delay"`` (of datagrams), ``"buffer"``, ``"goodput"``,
+        ``"sequence"``. The default panels without data are left out.
     title : str, optional
         Line above the picture; the keys that the runs share if absent.
     size : str or (float, float), optional
@@ -87,10 +88,13 @@ def overlay(
     flows: list[FlowLines] = []
     for run, places, own in zip(opened, chosen, names, strict=True):
         wanted = list(zip(places, own, strict=True))
-        flows += read_lines(run.events(READ), by_path(run.summary), wanted, whole_windows_s(end_s))
+        flows += read_lines(
+            run.events(kinds_read(run.summary)), by_path(run.summary), wanted, whole_windows_s(end_s)
+        )
     is_live = any("live" in run.summary for run in opened)
     label = "time (s)" if is_live else "simulated time (s)"
-    return Overlay(tuple(flows), common if title is None else title, label, end_s, tuple(panels), inches)
+    shown = with_data(USUAL, flows) if tuple(panels) == USUAL else tuple(panels)
+    return Overlay(tuple(flows), common if title is None else title, label, end_s, shown, inches)
 
 
 def _names(runs: Sequence[FinishedRun], chosen: Sequence[Sequence[int]]) -> tuple[list[list[str]], str]:

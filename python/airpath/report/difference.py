@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from airpath.experiments.difference import Difference, Result
 from airpath.report.document import Note, Part, Table
 from airpath.runs.changes import shortened
-from airpath.stats.estimate import Estimate
+from airpath.stats.estimate import Estimate, is_lopsided
 from airpath.terminal import counted
 
 MOST_ROWS = 40
@@ -44,13 +44,17 @@ def _how(found: Difference) -> str:
         return ""
     pairs = all(one.paired for one in several)
     of = "pairs with the same seed" if pairs else "independent runs, as the seeds differ"
-    return f"; ± is half of the 95 % confidence interval, of {of}"
+    lopsided = any(is_lopsided(known) for one in several for known in (one.a, one.b, one.difference))
+    ends = ", [its ends] where it is not symmetric" if lopsided else ""
+    return f"; ± is half of the 95 % confidence interval{ends}, of {of}"
 
 
 def _value(known: Estimate) -> str:
     """Write a mean with two significant digits of half its interval."""
     if known.n > 1 and known.half_width > 0:
         places = max(0, 1 - math.floor(math.log10(known.half_width)))
+        if is_lopsided(known):
+            return f"{known.mean:.{places}f} [{known.ci_low:.{places}f}, {known.ci_high:.{places}f}]"
         return f"{known.mean:.{places}f} ± {known.half_width:.{places}f}"
     return f"{known.mean:.6g}" + (" ± 0" if known.n > 1 else "")
 

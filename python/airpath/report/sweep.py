@@ -2,7 +2,8 @@
 
 Numbers are rounded to what their interval allows: two significant digits of half its width, and the mean to
 the same decimal. Source: JCGM 100:2008 (GUM), 7.2.6: an uncertainty has at most two significant digits, and
-the estimate is rounded to be consistent with it. CSV and JSON are not rounded.
+the estimate is rounded to be consistent with it. An interval that is not symmetric about the mean is written
+by its ends, to the same decimal. CSV and JSON are not rounded.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from airpath.plots.sweep.labels import Labels, read_labels
 from airpath.plots.sweep.quantity import metric_unit, same, scaled_unit
 from airpath.plots.sweep.wording import with_unit
 from airpath.report.document import Note, Part, Table
-from airpath.stats.estimate import Estimate, estimate
+from airpath.stats.estimate import Estimate, estimate, is_lopsided
 from airpath.terminal import counted
 
 SIGNIFICANT = 2
@@ -66,6 +67,25 @@ class Row:
     point: PointResult
     estimates: Sequence[Estimate | None]
     is_reference: bool = False
+
+
+class Cell(NamedTuple):
+    """Mean and half of the interval, rounded, and a remark; empty texts for what there is not.
+
+    `ends` are those of an interval that is not symmetric, which are written instead of its half.
+    """
+
+    mean: str
+    half: str
+    remark: str
+    ends: tuple[str, str] | None = None
+
+    @property
+    def text(self) -> str:
+        """``2.04 ± 0.35``, or ``2.04 [1.48, 2.18]``; a dash without a mean."""
+        if self.ends is not None:
+            return f"{self.mean} [{', '.join(self.ends)}]"
+        return f"{self.mean} ± {self.half}" if self.half else self.mean or "–"
 
 
 class SweepTable:
@@ -126,7 +146,7 @@ class SweepTable:
         fewest, most = (choose(point.runs for point in self.points) for choose in (min, max))
         runs = counted(most, "run") if fewest == most else f"{fewest} to {most} runs"
         level = f"{100 * self.results.confidence:g} % confidence interval"
-        said = f"Mean ± half of the {level}, {runs} at each point"
+        said = f"Mean ± half of the {level}{self._or_ends}, {runs} at each point"
         if self.reference:
             said += f"; differences from {self.reference_words}, run by run with the same seeds"
         constant = [key for key in self.keys if key not in self.varied]
@@ -135,8 +155,16 @@ class SweepTable:
         named = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
         return "; ".join([said, *named])
 
-    def cell(self, row: Row, number: int) -> tuple[str, str, str]:
-        """Mean and half of the interval, rounded, and a remark; empty texts for what there is not."""
+    @property
+    def _or_ends(self) -> str:
+        """Say how intervals are written that are not symmetric, if there are any."""
+        lopsided = any(
+            known is not None and is_lopsided(known) for row in self.rows for known in row.estimates
+        )
+        return ", or [its ends] where it is not symmetric" if lopsided else ""
+
+    def cell(self, row: Row, number: int) -> Cell:
+        """Write a number of a row."""
         column, known = self.columns[number], row.estimates[number]
         if column.is_difference:
             remark = ""
@@ -144,14 +172,19 @@ class SweepTable:
             missing = row.point.missing(column.metric)
             remark = f"{missing} of {row.point.runs} without" if missing else ""
         if known is None:
-            return "", "", remark
+            return Cell("", "", remark)
         half = known.half_width * column.factor if known.n > 1 else None
-        return *rounded(known.mean * column.factor, half), remark
+        texts = rounded(known.mean * column.factor, half)
+        if not is_lopsided(known):
+            return Cell(*texts, remark)
+        low, high = (rounded(end * column.factor, half)[0] for end in (known.ci_low, known.ci_high))
+        return Cell(*texts, remark, (low, high))
 
     def parts(self) -> Iterator[Part]:
         """Show it on a terminal: parts of a wide table repeat the labels."""
         level = f"{100 * self.results.confidence:g} %"
-        title = f"{self.results.name} ({self.results.scenario}): mean ± half of the {level} interval"
+        title = f"{self.results.name} ({self.results.scenario})"
+        title += f": mean ± half of the {level} interval{self._or_ends}"
         names = [
             "point",
             *self.labels.keys(self.keys),
@@ -187,11 +220,10 @@ class SweepTable:
         return table(self.results.name, headings, rows, self.caption)
 
     def _cell_text(self, row: Row, number: int) -> str:
-        mean, half, remark = self.cell(row, number)
         if row.is_reference and self.columns[number].is_difference:
             return "reference"
-        text = f"{mean} ± {half}" if half else mean or "–"
-        return f"{text} ({remark})" if remark else text
+        cell = self.cell(row, number)
+        return f"{cell.text} ({cell.remark})" if cell.remark else cell.text
 
     def _value_words(self, key: str, text: str) -> str:
         values = [value for point in self.results.points if (value := point.parameters.get(key)) is not None]

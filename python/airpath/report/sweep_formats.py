@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from airpath.report.sweep import Row, SweepTable
+from airpath.report.sweep import Cell, Row, SweepTable
 from airpath.stats.estimate import Estimate
 from airpath.terminal import clean
 
@@ -85,9 +85,7 @@ def as_markdown(table: SweepTable) -> str:
     lines.append(_markdown_row([":--"] * len(keys) + ["--:"] * len(table.columns)))
     for row in table.rows:
         cells = [_markdown(table.text_of(row.point, key)) for key in keys]
-        cells += [
-            _cell(table, row, number, "{} ± {}".format, _markdown) for number in range(len(table.columns))
-        ]
+        cells += [_cell(table, row, number, _in_markdown, _markdown) for number in range(len(table.columns))]
         lines.append(_markdown_row(cells))
     return "\n".join([*lines, "", f"{_markdown(table.caption)}.", ""])
 
@@ -132,21 +130,26 @@ def _cell(
     table: SweepTable,
     row: Row,
     number: int,
-    write: Callable[[str, str], str],
+    write: Callable[[Cell], str],
     escape: Callable[[str], str],
 ) -> str:
     if row.is_reference and table.columns[number].is_difference:
         return "reference"
-    mean, half, remark = table.cell(row, number)
-    text = write(mean, half) if half else write(mean, "").partition(" ±")[0] if mean else "–"
-    text = escape(text) if not mean else text
-    return f"{text} {escape(f'({remark})')}" if remark else text
+    cell = table.cell(row, number)
+    text = write(cell) if cell.mean else escape(cell.text)
+    return f"{text} {escape(f'({cell.remark})')}" if cell.remark else text
 
 
-def _in_latex(mean: str, half: str) -> str:
+def _in_latex(cell: Cell) -> str:
     """A number in mathematics, where a hyphen is a minus."""
-    mean, half = (re.sub(r"e\+?(-?)0*(\d+)", r" \\cdot 10^{\1\2}", number) for number in (mean, half))
-    return f"${mean} \\pm {half}$" if half else f"${mean}$"
+    text = cell.text.replace(" ± ", r" \pm ").replace(" [", r"\ [")
+    text = re.sub(r"e\+?(-?)0*(\d+)", r" \\cdot 10^{\1\2}", text)
+    return f"${text}$"
+
+
+def _in_markdown(cell: Cell) -> str:
+    """A number as it is, except for brackets, which could be a link."""
+    return cell.text.replace("[", r"\[").replace("]", r"\]")
 
 
 def _latex(text: str) -> str:

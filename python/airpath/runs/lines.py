@@ -61,13 +61,23 @@ LINES = {
         Line("retransmitted", "seq", 1e-6, causes=RETRANSMISSIONS),
     ),
     "dropped": (Line("dropped"),),
+    "bearer_delivered": (Line("delay", "delay_ns", 1e-6),),
 }
-_CHOSEN_BY = {"segment_sent": ("cause",), "bearer_enqueued": ("direction", "bearer")}
-READ = {
+_OF_DATAGRAMS = ("bearer_delivered",)
+"""Kinds that only flows of datagrams have lines of: TCP has its RTT samples."""
+_BY_BEARER = ("direction", "bearer")
+_CHOSEN_BY = {"segment_sent": ("cause",), "bearer_enqueued": _BY_BEARER, "bearer_delivered": _BY_BEARER}
+_READ = {
     kind: ("ue", "flow", *_CHOSEN_BY.get(kind, ()), *(line.column for line in lines if line.column))
     for kind, lines in LINES.items()
 }
-"""What is read of a trace: columns of each kind."""
+"""Columns that are read of each kind."""
+
+
+def kinds_read(summary: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """What is read of a run's trace, columns of each kind; `summary` is the content of `results.json`."""
+    has_datagrams = any("datagrams" in flow for flow in summary["flows"])
+    return {kind: columns for kind, columns in _READ.items() if has_datagrams or kind not in _OF_DATAGRAMS}
 
 
 @dataclass
@@ -89,9 +99,11 @@ class FlowLines:
     def add(self, events: Events) -> None:
         """Add the flow's events of a piece of trace."""
         for kind in LINES.keys() & events.keys():
+            if kind in _OF_DATAGRAMS and "datagrams" not in self.flow:
+                continue
             columns: dict[str, Any] = dict(events[kind])
             mine = (columns["ue"] == self.flow["ue"]) & (columns["flow"] == self.flow["flow"])
-            if "direction" in READ[kind]:
+            if "direction" in _READ[kind]:
                 mine &= _one_of(columns["direction"], (self.flow["direction"],))
             for line in LINES[kind]:
                 rows = mine
@@ -103,7 +115,9 @@ class FlowLines:
                 if rows.any():
                     value = columns[line.column][rows] if line.column else np.zeros(np.count_nonzero(rows))
                     points = np.stack([columns["time_ns"][rows] / 1e9, (value * line.scale).astype(float)])
-                    bearers = columns["bearer"][rows] if "bearer" in READ[kind] else np.zeros(points.shape[1])
+                    bearers = (
+                        columns["bearer"][rows] if "bearer" in _READ[kind] else np.zeros(points.shape[1])
+                    )
                     self._continue(line.name, points, bearers)
 
     def _continue(self, name: str, points: NDArray[np.float64], bearers: NDArray[Any]) -> None:
@@ -123,8 +137,9 @@ class FlowLines:
     def line(self, name: str) -> NDArray[np.float64]:
         """Points of a line, shape (2, n): times in seconds above values.
 
-        Windows are in segments, `rtt` in ms, `queued` in SDUs, `acked`, `sent` and `retransmitted` in MB,
-        `goodput` in kbit/s. Between the stretches of a line there is a value that is not a number.
+        Windows are in segments, `rtt` and `delay` in ms, `queued` in SDUs, `acked`, `sent` and
+        `retransmitted` in MB, `goodput` in kbit/s. Between the stretches of a line there is a value that is
+        not a number.
         """
         if name == "goodput":
             return self._goodput()
@@ -166,7 +181,7 @@ def _one_of(column: RawColumn, words: Sequence[str]) -> NDArray[np.bool_]:
 def read_lines(
     trace: Iterable[Events], summary: dict[str, Any], flows: Sequence[tuple[int, str]], end_s: float
 ) -> list[FlowLines]:
-    """Read the lines of some flows from the pieces of a trace, which need no more than `READ`.
+    """Read the lines of some flows from the pieces of a trace, which need no more than `kinds_read`.
 
     `flows` are their places in `summary`, the content of `results.json`, and their names; the time axis ends
     after `end_s` seconds.

@@ -1,4 +1,7 @@
-"""The picture of a run: windows, round-trip times, buffer and sequence numbers over one time axis."""
+"""The picture of a run: windows, round-trip times, buffer and sequence numbers over one time axis.
+
+Flows of datagrams have the delay of each packet over their bearer. A panel without data is left out.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,16 @@ if TYPE_CHECKING:
 
     from airpath.runs.trace import Events
 
-SHOWN = ("cwnd", "rtt", "buffer", "sequence")
+SHOWN = ("cwnd", "rtt", "delay", "buffer", "sequence")
+"""Panels from the top, where there is something to draw."""
 FEW = 2
 """Up to this number of flows, the panels show all details of each."""
+TITLE_SIZE = 9.0
+"""Size of the title, points."""
+LINE = 1.25
+"""Height of a line, in font sizes."""
+HANDLE = 3.0
+"""Width of a flow's colour and the gap to its name, in font sizes."""
 _STEPS: dict[str, Any] = {"drawstyle": "steps-post"}
 _MARK: dict[str, Any] = {"linestyle": "none", "clip_on": False, "zorder": 3}
 
@@ -53,6 +63,11 @@ PANELS = {
         3,
     ),
     "rtt": Panel("RTT (ms)", (Trail("rtt", "each sample", {"marker": ".", "ms": 2, "ls": "none"}),), 2),
+    "delay": Panel(
+        "delay of bearer (ms)",
+        (Trail("delay", "each datagram, with queueing", {"marker": ".", "ms": 2, "ls": "none"}),),
+        2,
+    ),
     "buffer": Panel(
         "bearer buffer (SDUs)",
         (
@@ -119,7 +134,7 @@ class RunPicture(Picture):
             _draw_panel(place, panel, self.flows, has_details, words or {})
         axes[-1].set_xlabel(self.time_label)
         axes[-1].set_xlim(0, max(self.end_s, 1e-3))
-        _name_flows(figure, self.title, self.flows)
+        _name_flows(figure, self.title, self.flows, grows=self.size_in is None)
         return figure
 
     def __repr__(self) -> str:
@@ -170,26 +185,39 @@ def _in_ink(drawn: Line2D) -> Line2D:
     return copy
 
 
-def _name_flows(figure: Figure, title: str, flows: Sequence[FlowLines]) -> None:
-    """Write the title above the panels, and each flow's colour."""
+def _name_flows(figure: Figure, title: str, flows: Sequence[FlowLines], *, grows: bool) -> None:
+    """Write the title above the panels, and each flow's colour; long texts go on in the next line."""
+    from matplotlib import rcParams
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 
+    from airpath.drawing.measure import Measure
     from airpath.drawing.style import COLOURS
 
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    in_title, in_name = Measure(renderer, TITLE_SIZE), Measure(renderer, float(rcParams["legend.fontsize"]))
+    width = figure.bbox.width - 2 * in_title.em
+    lines = in_title.wrapped(title, width)
+    names = [in_name.wrapped(flow.name, width - HANDLE * in_name.em) for flow in flows]
+    if grows:
+        height = (
+            LINE * in_title.em * lines.count("\n") + LINE * in_name.em * "".join(names).count("\n")
+        ) / figure.dpi
+        figure.set_figheight(figure.get_figheight() + height)
     handles = [Line2D([], [], color=COLOURS[number % len(COLOURS)], lw=2.5) for number in range(len(flows))]
     longest = max((len(flow.name) for flow in flows), default=0)
     columns = max(1, min(len(flows), 4, int(figure.get_figwidth() / (0.45 + 0.06 * longest))))
     figure.legend(
         handles,
-        [flow.name for flow in flows],
+        names,
         loc="outside upper left",
         ncols=columns,
         frameon=False,
         borderaxespad=0.1,
         handlelength=1.4,
         columnspacing=1.6,
-        title=title,
-        title_fontsize=9,
+        title=lines,
+        title_fontsize=TITLE_SIZE,
         alignment="left",
     )
 
@@ -206,4 +234,15 @@ def picture_of(
         title += " (ended early)"
     end_s = summary["simulated_s"]
     flows = read_lines(trace, summary, [(place, names[place]) for place in places], end_s)
-    return RunPicture(tuple(flows), title, "time (s)" if "live" in summary else "simulated time (s)", end_s)
+    label = "time (s)" if "live" in summary else "simulated time (s)"
+    return RunPicture(tuple(flows), title, label, end_s, with_data(SHOWN, flows))
+
+
+def with_data(panels: Iterable[str], flows: Sequence[FlowLines]) -> tuple[str, ...]:
+    """Choose the panels in which something is drawn; the buffer's if there are none."""
+    found = (
+        name
+        for name in panels
+        if any(flow.line(trail.line).size for trail in PANELS[name].trails for flow in flows)
+    )
+    return tuple(found) or ("buffer",)

@@ -176,13 +176,14 @@ class Recorder:
             if results is not None:
                 self._write(RESULTS, results + "\n")
             if drawn and results is not None:
-                from airpath.runs.lines import READ
+                from airpath.runs.lines import kinds_read
                 from airpath.runs.picture import picture_of
 
                 with ctrl_c.raising():
                     scenario = tomllib.loads(self._scenario.text)
-                    trace = read_events(place / TRACE, READ)
-                    picture = picture_of(trace, json.loads(results), scenario, title)
+                    summary = json.loads(results)
+                    trace = read_events(place / TRACE, kinds_read(summary))
+                    picture = picture_of(trace, summary, scenario, title)
                     self._write(PLOT, picture.as_bytes())
             manifest: dict[str, Any] = {
                 "airpath": _core.version(),

@@ -27,6 +27,14 @@ NEARLY_SYMMETRIC = 1e-8
 """Below this skewness, the correction for it is no more than rounding."""
 
 
+LOPSIDED = 0.2
+"""Share of the half-width by which the sides of an interval may differ that is written as mean ± half-width.
+
+The ends written so are wrong by up to half of this share, 10 %; rounding the half-width to two digits makes
+them wrong by up to 5 %.
+"""
+
+
 @dataclass(frozen=True, repr=False)
 class Estimate:
     """Mean of a metric over independent runs, with its confidence interval.
@@ -108,6 +116,19 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         return _shown("Estimate", {"": self})
+
+
+def is_lopsided(known: Estimate) -> bool:
+    """Whether mean ± half-width misrepresents the interval, so both of its ends must be written.
+
+    It does if the sides differ by more than `LOPSIDED`, or if only one of both contains 0.
+    """
+    half = known.half_width
+    if known.n < 2 or not math.isfinite(half):
+        return False
+    below, above = known.mean - known.ci_low, known.ci_high - known.mean
+    holds_zero = known.ci_low <= 0 <= known.ci_high
+    return abs(above - below) > LOPSIDED * half or holds_zero != (abs(known.mean) <= half)
 
 
 class Estimates(dict[str, Estimate]):

@@ -35,6 +35,16 @@ _UNPACK = """
 """
 
 
+# No module: a browser loads none from a disk, so a page of several files would wait for ever.
+_FROM_DISK = """
+if (location.protocol === "file:") {
+  const place = document.getElementById("opening-said") ?? document.getElementById("said");
+  place.textContent = "This page does not work from the disk: a browser loads no modules from there. " +
+    "Serve this folder: run 'python -m http.server' in it, then open http://localhost:8000/" +
+    location.pathname.split("/").pop();
+}
+"""
+
 SMALL_FRONTS = ("embed", "capture")
 """Entry modules of playground pages other than the studio."""
 
@@ -99,6 +109,7 @@ def document(
     front: str = "main",
     blocks: Iterable[str] = (),
     is_packed: bool = False,
+    is_served: bool = False,
 ) -> Document:
     """Make the document.
 
@@ -118,6 +129,8 @@ def document(
         Elements in front of the scripts, which the modules read.
     is_packed : bool
         Whether the scripts are deflated; a script of a few lines unpacks them.
+    is_served : bool
+        Whether it needs a file server, and must say so where it is opened from a disk.
     """
     static = front_files()
     uplot = static / "vendor" / "uplot"
@@ -130,7 +143,9 @@ def document(
         ("importmap", json.dumps({"imports": imports}, separators=(",", ":"))),
         ("module", f'import "studio/{front}";'),
     ]
-    allowed = " ".join(_hash(text) for _, text in [*scripts, *[("", _UNPACK)] * is_packed])
+    allowed = " ".join(
+        _hash(text) for _, text in [*scripts, *[("", _UNPACK)] * is_packed, *[("", _FROM_DISK)] * is_served]
+    )
     policy = "; ".join(
         (
             f"default-src 'none'; script-src {allowed} {source}; style-src {_hash(style)}; img-src data:",
@@ -152,7 +167,7 @@ def document(
         # Files are requested at once, not as one module names the next. The import map must come before.
         early = [f'<link rel="modulepreload" href="{escape(address)}">' for address in addresses.values()]
         *before, start = (f'<script type="{kind}">{text}</script>' for kind, text in scripts)
-        body = [*blocks, *before, *early, start]
+        body = [*blocks, *[f"<script>{_FROM_DISK}</script>"] * is_served, *before, *early, start]
     html = _text(static / f"{front}.html")
     parts = {"air": _text(static / "air.html"), "head": "\n".join(head), "run": "\n".join(body)}
     for name, text in parts.items():

@@ -114,6 +114,9 @@ def _facts(
         "scenario": text[:MOST_SCENARIO],
         "cut": len(text) > MOST_SCENARIO,
         "facts": facts,
+        "remarks": [
+            {"path": key, "message": message, "hint": hint} for key, message, hint in _core.remarks(text)
+        ],
         "left_out": dict(left_out),
         "not_again": None,
         "waterfall": [],

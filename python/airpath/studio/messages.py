@@ -114,6 +114,7 @@ _FIELDS: Mapping[str, Mapping[str, tuple[Callable[[str, Any], None], bool]]] = {
     "studies": _ID,
     "open": _ID | {"name": (_text, False)},
     "resolve": _ID | _SCENARIO,
+    "text": _ID | {"base": (_text, True)},
     "run": _ID | _SCENARIO | {"seed": (_number_to(LARGEST_SEED), False)},
     "waterfall": _ID | _SCENARIO | {"seed": (_number_to(LARGEST_SEED), False)},
     "change": _ID | {"change": (_object, True)},

@@ -195,6 +195,8 @@ class _Client:
             case "resolve":
                 scenario = self._sources.scenario(message.base, message.set).scenario
                 return {"scenario": scenario.text, "values": values_of(scenario)}
+            case "text":
+                return self._sources.text(message.base)
             case "open":
                 self._begin(message.id, self._parts_of(self._sources.open(message.name)))
             case "run":

@@ -30,6 +30,9 @@ TEXT = "text:"
 MOST_RUNS = 1000
 """Most runs that are listed of a folder."""
 
+MOST_NAME = 80
+"""Most characters of a name in a message."""
+
 GROUPS = {
     "umts": "UMTS bearers",
     "hsdpa": "HSDPA cells",
@@ -129,10 +132,16 @@ class Sources:
         name = next((name for name in self._files if wanted and Path(name).name == Path(wanted).name), None)
         return None if name is None else (name, read(name)[1])
 
-    def scenarios(self) -> list[dict[str, str]]:
-        """Everything that a run can be made from, each with a line about it and its group."""
-        listed = [{"name": name, "about": f"the file {name}", "group": NAMED} for name in self._files]
-        listed += [{"name": name, "about": "as this run was made", "group": RUNS} for name in self._runs]
+    def scenarios(self) -> list[dict[str, Any]]:
+        """Everything that a run can be made from, each with a line about it and its group.
+
+        `local` marks what no other studio has.
+        """
+        listed: list[dict[str, Any]] = [
+            *({"name": name, "about": f"the file {name}", "group": NAMED} for name in self._files),
+            *({"name": name, "about": "as this run was made", "group": RUNS} for name in self._runs),
+        ]
+        listed = [one | {"local": True} for one in listed]
         for begin, group in GROUPS.items():
             listed += [
                 {"name": name, "about": about.removeprefix(f"{name}: "), "group": group}
@@ -157,9 +166,30 @@ class Sources:
                 return self.scenario(run.manifest["scenario"], [*as_settings(told), *changes])
             return Chosen(_changed(run.manifest["scenario"], run.scenario_text, changes), None, None)
         if base not in self._files and base not in self._bundled:
-            raise ScenarioError("base", "nothing of this name is listed", "choose a name that is listed")
+            raise _unknown(base)
         _, source, folder = read(base)
         return Chosen(_changed(base, source, changes, folder), base, list(changes))
+
+    def text(self, base: str) -> str:
+        """Text of a base, which is the same scenario in any studio: with every default if it names files.
+
+        Raises
+        ------
+        ScenarioError
+            If nothing of this name is listed, or the core refuses the scenario.
+        """
+        if base not in self._files:
+            return self.scenario(base, ()).scenario.text
+        _, source, folder = read(base)
+        try:
+            own = _changed(base, source, (), folder).text
+        except ScenarioError:  # Of use only when it is changed.
+            return source
+        try:
+            is_alone = _changed(base, source, ()).text == own
+        except ScenarioError:
+            is_alone = False
+        return source if is_alone else own
 
     def open(self, name: str | None) -> Opened:
         """Open what is listed under a name; what was named first if there is none."""
@@ -214,6 +244,16 @@ def _changed(name: str, source: str, changes: Sequence[str], folder: Path | None
     return Scenario(
         name, _core.resolve(source, [_split(change) for change in changes], folder, confined=True)
     )
+
+
+def _unknown(base: str) -> ScenarioError:
+    """Say what a base is that is not listed here: a link of another studio may name it."""
+    name = base if len(base) <= MOST_NAME else f"{base[:MOST_NAME]}..."
+    kind = "file" if base.endswith(".toml") else "run" if "/" in base else ""
+    if not kind:
+        return ScenarioError("base", f"no scenario is called {name}", "choose a name that is listed")
+    hint = f"open the {kind} with 'airpath studio', or ask for a link with its text"
+    return ScenarioError("base", f"{name} is a {kind} of another studio", hint)
 
 
 def _split(change: str) -> tuple[str, str]:

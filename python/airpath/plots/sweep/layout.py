@@ -22,6 +22,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
+from airpath.drawing.measure import Measure
 from airpath.drawing.picture import COLUMN_DPI, LARGEST_IN
 from airpath.drawing.style import COLUMN_IN, PAGE_IN
 from airpath.errors import SweepError
@@ -33,7 +34,7 @@ from airpath.plots.sweep.legend import Block, add_legend, legend_above, legend_b
 from airpath.plots.sweep.looks import legend_of
 from airpath.plots.sweep.panels import TITLE_POINTS, Panels, draw_into, shape
 from airpath.plots.sweep.roles import COLUMN, PANEL, ROW
-from airpath.plots.sweep.texts import Measure, place_words, place_words_beside, points, thin_ticks
+from airpath.plots.sweep.texts import place_words, place_words_beside, points, thin_ticks
 from airpath.terminal import counted
 
 LEAST_SHARE = 0.5

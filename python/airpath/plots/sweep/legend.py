@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 
+from airpath.drawing.measure import Measure
 from airpath.plots.sweep.looks import Entries
-from airpath.plots.sweep.texts import Measure
 
 _HANDLE, _HANDLE_GAP, _COLUMN_GAP, _GROUP_GAP = 1.8, 0.5, 1.2, 2.0
 """Lengths in font sizes."""

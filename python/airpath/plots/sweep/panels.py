@@ -8,12 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.text import Text
 
+from airpath.drawing.measure import Measure
 from airpath.drawing.style import GRID, finish
 from airpath.plots.sweep.axes import draw_panel, scale_panel
 from airpath.plots.sweep.content import Content, PanelPlace
 from airpath.plots.sweep.heat import draw_heat
 from airpath.plots.sweep.roles import COLUMN, PANEL, ROW
-from airpath.plots.sweep.texts import Measure, points
+from airpath.plots.sweep.texts import points
 
 TITLE_POINTS = "legend.fontsize"
 """Setting with the size of a panel's title."""

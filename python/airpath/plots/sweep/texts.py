@@ -1,4 +1,4 @@
-"""Texts that fit: widths as they are drawn, lines that are broken, ticks that do not overlap."""
+"""Texts that fit: words below and beside an axis, and ticks that do not overlap."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 from matplotlib import rcParams
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import FixedLocator
+
+from airpath.drawing.measure import Measure
 
 LINE = 1.25
 """Height of a line, in font sizes."""
@@ -27,45 +28,6 @@ def points(setting: str) -> float:
     """Size of a font by the setting of matplotlib that holds it."""
     sizes: dict[Any, Any] = rcParams
     return FontProperties(size=sizes[setting]).get_size_in_points()
-
-
-class Measure:
-    """Widths of texts in pixels, for one size of font in points."""
-
-    def __init__(self, renderer: RendererAgg, size: float) -> None:
-        self._renderer, self._font = renderer, FontProperties(size=size)
-        self.em: float = size * renderer.dpi / 72
-
-    def __call__(self, text: str) -> float:
-        """Width of the longest line of a text."""
-        size = self._renderer.get_text_width_height_descent
-        widths = [size(line, self._font, False)[0] for line in text.split("\n")]  # type: ignore[no-untyped-call]
-        return float(max(widths))
-
-    def wrapped(self, text: str, width: float, breaks_words: bool = True) -> str:
-        """Break a text into lines of at most a width; words only where they are wider than a line."""
-        lines: list[str] = []
-        for word in text.split():
-            if lines and self(f"{lines[-1]} {word}") <= width:
-                lines[-1] += f" {word}"
-                continue
-            lines.append(word)
-            while breaks_words and self(lines[-1]) > width and len(lines[-1]) > 1:
-                cut = next(
-                    (place for place in range(len(lines[-1]) - 1, 1, -1) if self(lines[-1][:place]) <= width),
-                    1,
-                )
-                lines[-1:] = [lines[-1][:cut], lines[-1][cut:]]
-        return "\n".join(lines)
-
-    def cut(self, text: str, width: float) -> str:
-        """Cut a text to a width, with an ellipsis."""
-        if self(text) <= width:
-            return text
-        lengths = range(len(text) - 1, 0, -1)
-        return next(
-            (f"{text[:length].rstrip()}…" for length in lengths if self(f"{text[:length]}…") <= width), "…"
-        )
 
 
 def place_words(axes: Axes, names: Sequence[str], measure: Measure, slot: float, most: float) -> bool:

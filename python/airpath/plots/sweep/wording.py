@@ -17,7 +17,7 @@ _WORDS = {
     "ecn": "ECN",
     "iw": "initial window",
     "mss": "MSS",
-    "pdu": "PDU size",
+    "pdu": "PDU",
     "pdus": "PDUs",
     "rlc": "RLC",
     "rms": "RMS",
@@ -31,24 +31,36 @@ _WORDS = {
     "tti": "TTI",
     "ue": "UE",
     "ues": "UEs",
-    # Keys of results that are times.
-    "busy": "busy time",
-    "received": "time to receive all",
-    "simulated": "simulated time",
-    "start": "start time",
-    "transfer": "transfer time",
 }
+"""Single words of keys."""
 _STATISTICS = {
     **{"mean": "mean", "min": "minimum", "max": "maximum", "median": "median", "total": ""},
     **{"p50": "median", "p90": "90th percentile", "p95": "95th percentile", "p99": "99th percentile"},
 }
-_PHRASES = {"one_way_delay": "one-way delay", "jain_index": "Jain's index"}
-"""Special wordings of result keys."""
+_PHRASES = {"one_way_delay": "one-way delay", "jain_index": "Jain's index", "go_back_n": "go-back-N"}
+"""Wordings of whole keys of results, without unit."""
+_TIMES = {
+    "busy_s": "busy time",
+    "received_s": "time to receive all",
+    "simulated_s": "simulated time",
+    "start_s": "start time",
+    "transfer_s": "transfer time",
+}
+"""Keys of results that are times; with another unit or word, such as `received_bps`, they are none."""
+_RATES = ("goodput", "throughput", "rate")
+"""A key in bit/s that has none of these words is a rate: `received_bps`."""
 _COUNTED = {"initial_window": "segments", "packets": "packets", "dupack_threshold": "duplicate ACKs"}
 """Keys of scenarios that are counts, and what they count."""
-_NAMED = {"packets": "queue length", "recovery": "loss recovery", "undo": "undo"}
+_NAMED = {
+    "packets": "queue length",
+    "pdu": "PDU size",
+    "recovery": "loss recovery",
+    "start": "start time",
+    "undo": "undo",
+}
+"""Wordings of keys of scenarios, by their last part."""
 _VAGUE = ("rate", "delay", "loss", "size", "interval", "min", "max", "mean", "packets", "pdu", "tti", "bler")
-"""Words that need a direction or the word before them."""
+"""Keys that need a direction or the word before them."""
 _DIRECTIONS = ("downlink", "uplink")
 _VALUES = {
     "ack_regulator": "Ack Regulator",
@@ -122,7 +134,7 @@ def metric_label(metric: str) -> str:
         elif part in _STATISTICS and place:
             statistic = _STATISTICS[part]
         elif part not in ("flows", "elements", "ues"):
-            words.append(_in_words(_bare(part)))
+            words.append(_part_words(part))
     name = " ".join(words) if not words or words[0] in _DIRECTIONS else ", ".join(words)
     return " ".join(f"{statistic} {name}".split()) + whose
 
@@ -182,6 +194,14 @@ def _whose(of: str, index: str) -> str:
         return ""
     one, all_ = known[of]
     return f", mean of all {all_}" if index == "*" else f", {one} {index}"
+
+
+def _part_words(part: str) -> str:
+    """A part of a metric's name in words, without unit."""
+    if part in _TIMES:
+        return _TIMES[part]
+    name = _in_words(_bare(part))
+    return f"{name} rate" if part.endswith("_bps") and not {*_RATES} & {*name.split()} else name
 
 
 def _bare(part: str) -> str:

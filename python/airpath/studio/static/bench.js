@@ -4,7 +4,7 @@
 import { byId, figure, make, timeLeft } from "studio/dom";
 import { showForm } from "studio/form";
 import { colours, lookOf, swatch } from "studio/paint";
-import { command, keyOf, split, TEXT } from "studio/settings";
+import { command, descriptionOf, keyOf, split, TEXT } from "studio/settings";
 import { NAMES } from "studio/store";
 
 /** @typedef {import("studio/source").Listed} Listed */
@@ -89,7 +89,7 @@ export class Bench {
     if (!settings) return;
     const isText = settings.base.startsWith(TEXT);
     byId("preset").textContent = isText ? "own text" : settings.base;
-    byId("preset-about").textContent = isText ? "A scenario of your own: see Text." : this.scenarios.find(({ name }) => name === settings.base)?.about ?? "";
+    byId("preset-about").textContent = isText ? descriptionOf(settings.base.slice(TEXT.length)) || "A scenario of your own: see Text." : this.scenarios.find(({ name }) => name === settings.base)?.about ?? "";
     const seed = /** @type {HTMLInputElement} */ (byId("seed"));
     if (document.activeElement !== seed) seed.value = String(settings.seed);
     /** @type {HTMLButtonElement} */ (byId("undo")).disabled = !this.experiment.past.length;

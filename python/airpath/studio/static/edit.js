@@ -25,7 +25,7 @@ export async function edit(store, engine, open) {
   new Compare(store, open);
   new Lessons(store, experiment);
   tabs(byId("ways"));
-  await new Share(store, experiment).open(location.hash);
+  await new Share(store, experiment, listed).open(location.hash);
   const studies = await engine.studies();
   if (!studies.length) return;
   const { showStudies } = await import("studio/studies");

@@ -8,6 +8,8 @@ import { ownerOf, ueName } from "studio/names";
 
 /** Rows of a table; a crowd has more. */
 const MOST_ROWS = 100;
+/** Remarks that are shown at once. */
+const MOST_REMARKS = 3;
 /** Most flows side by side. */
 const MOST_BESIDE = 4;
 /** How flows are listed: kept from run to run. @type {import("studio/flowlist").Wanted} */
@@ -30,7 +32,7 @@ export function showResults(run, plot) {
   const { flows, elements } = run.summary;
   const causes = Object.keys(CAUSES).filter((cause) => flows.some((flow) => flow.retransmissions?.[cause]));
   const place = byId("results");
-  place.replaceChildren();
+  place.replaceChildren(...remarksOn(run));
   if (run.goes_on) return void place.append(make("p", { class: "note" }, "The run is in progress: its results appear when it ends."));
   if (!run.summary.complete) place.append(make("p", { class: "note" }, "The run was ended early: these are the results up to then."));
   if (Object.keys(run.left_out).length) {
@@ -90,6 +92,13 @@ export function showResults(run, plot) {
       own.pdus_sent ? `${told((100 * own.pdus_lost) / own.pdus_sent, 1)} %` : "–",
     ]),
   ));
+}
+
+/** What is seldom wanted in the scenario, the first few remarks at once. @param {Run} run @returns {Node[]} */
+function remarksOn({ remarks = [] }) {
+  const notes = remarks.map(({ path, message, hint }) => make("p", { class: "note" }, make("b", {}, path), `: ${message}; ${hint}.`));
+  if (notes.length <= MOST_REMARKS + 1) return notes;
+  return [...notes.slice(0, MOST_REMARKS), make("details", {}, make("summary", {}, `${notes.length - MOST_REMARKS} more remarks`), ...notes.slice(MOST_REMARKS))];
 }
 
 /** @param {string[]} headings @param {string[][]} rows */

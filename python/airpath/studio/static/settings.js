@@ -6,6 +6,11 @@
 /** Begins a base that is a text. */
 export const TEXT = "text:";
 
+/** The first line of a scenario's text if it is a comment, which says what the scenario shows. @param {string} text */
+export function descriptionOf(text) {
+  return /^\s*#+[ \t]*(.*\S)/.exec(text)?.[1] ?? "";
+}
+
 /** @param {string} change @returns {[string, string]} key and value */
 export function split(change) {
   const at = change.indexOf("=");

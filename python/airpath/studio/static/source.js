@@ -38,6 +38,7 @@
  * @property {string} [what] `changes` in a few words, for titles
  * @property {Record<string, any>} facts of `manifest.json`
  * @property {Record<string, any>} values the scenario's values, every default too; without long texts and lists
+ * @property {Problem[]} [remarks] what is valid in the scenario but seldom wanted, as `airpath run` remarks; since airpath 0.2
  * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known
  * @property {boolean} [goes_on] of a live run that is followed: whether it is in progress
  * @property {Record<string, any>} [steered] of a live run that may be changed: the keys that may, with their values
@@ -57,7 +58,7 @@
  * @property {(problem: Problem) => void} error
  * @property {(done: {share: number, now_s: number}) => void} [progress]
  */
-/** A scenario that may be chosen. @typedef {{name: string, about: string, group: string}} Listed */
+/** A scenario that may be chosen; only this studio has a `local` one. @typedef {{name: string, about: string, group: string, local?: boolean}} Listed */
 /**
  * Makes runs.
  * @typedef {object} Engine
@@ -66,6 +67,8 @@
  * @property {() => Promise<import("studio/studies").Study[]>} studies sweeps and reproductions that were named
  * @property {(wanted: {base: string, set: string[]}) => Promise<{scenario: string, values: any} | {error: Problem}>} resolve
  *   a scenario with every default, as TOML and as values
+ * @property {(base: string) => Promise<string>} text of a base, as any studio reads it; only a server has bases that need it
+ * @property {boolean} isInPage whether it is the simulator in the page, whose address opens elsewhere too
  * @property {(wanted: Settings, taker: Taker) => {cancel(): void}} run
  * @property {(wanted: Settings) => Promise<import("studio/phases").Told[]>} waterfall of a run, which is simulated again for it
  * @property {(request: object) => Promise<{at_s: number, what: string, elements: number, values: Record<string, any>}>} change
@@ -82,7 +85,7 @@
  */
 export function sourceOf(page) {
   const engine = page.querySelector('script[data-of="engine"]');
-  if (engine) return asked(worker(engine.textContent ?? ""));
+  if (engine) return asked(worker(engine.textContent ?? ""), true);
   return page.querySelector("script[data-of]") ? embedded(page) : asked(server());
 }
 
@@ -205,9 +208,10 @@ function worker(address) {
 /**
  * Runs made on request. The facts about a run come when it is over, so events are kept until then.
  * @param {Line} line
+ * @param {boolean} [isInPage] whether the simulator is in the page
  * @returns {Source}
  */
-function asked(line) {
+function asked(line, isInPage = false) {
   /** Who waits for what. @type {Map<number, (message: any) => void>} */
   const waiting = new Map();
   let last = 0;
@@ -269,6 +273,8 @@ function asked(line) {
       schema: () => answer({ do: "schema" }),
       studies: () => answer({ do: "studies" }),
       resolve: ({ base, set }) => answer({ do: "resolve", base, set }).catch((error) => ({ error })),
+      text: (base) => answer({ do: "text", base }),
+      isInPage,
       run: ({ base, set, seed }, taker) => run({ do: "run", base, set, seed }, taker),
       waterfall: ({ base, set, seed }) => answer({ do: "waterfall", base, set, seed }),
       change: (request) => answer({ do: "change", change: request }),

@@ -2,7 +2,7 @@
 
 import { byId, figure } from "studio/dom";
 import { sentenceOf } from "studio/field";
-import { differing, keyOf, TEXT } from "studio/settings";
+import { descriptionOf, differing, keyOf, TEXT } from "studio/settings";
 
 /** Wait for more letters, milliseconds. */
 const TYPING_MS = 350;
@@ -20,6 +20,23 @@ export function shortened(text) {
     return `"… ${figure(own.length)} characters …"`;
   });
   return { text: short, left };
+}
+
+/**
+ * Whether a text is an edited one, with other values, and not another scenario: that begins with a comment, keeps less than
+ * half of the lines, or has another radio or another number of flows, boxes or cells.
+ * @param {string} before @param {string} after
+ * @param {any} origin values of the base @param {any} values of the text
+ */
+function isEdited(before, after, origin, values) {
+  if (descriptionOf(after)) return false;
+  const left = new Set(after.split("\n"));
+  const lines = before.split("\n").filter(Boolean);
+  if (lines.filter((line) => left.has(line)).length < lines.length / 2) return false;
+  const shape = (/** @type {any} */ own) => JSON.stringify([
+    Object.keys(own.radio ?? {}), Object.entries(own).filter(([, value]) => Array.isArray(value)).map(([key, value]) => [key, value.length]).sort(),
+  ]);
+  return shape(origin) === shape(values);
 }
 
 export class TextView {
@@ -56,12 +73,13 @@ export class TextView {
     this.error.hidden = true;
   }
 
-  /** Take what was written: as changes of the base if they tell it all, else as a scenario of its own. */
+  /** Take what was written: as changes of the base if it is the base's text with other values, else as a scenario of its own. */
   async take() {
     const { experiment } = this;
     const turn = (this.turn += 1);
     const text = this.area.value;
     const before = experiment.settings;
+    const shown = this.store.state.resolved?.scenario ?? "";
     const answer = await experiment.engine.resolve({ base: TEXT + text, set: [] });
     if (turn !== this.turn) return;
     this.error.hidden = !("error" in answer);
@@ -74,7 +92,7 @@ export class TextView {
     const set = origin ? differing(origin, answer.values) : [];
     const told = origin && (await experiment.engine.resolve({ base: before.base, set }));
     if (turn !== this.turn || keyOf(before) !== keyOf(experiment.settings)) return;
-    const isAll = told && !("error" in told) && told.scenario === answer.scenario;
+    const isAll = told && !("error" in told) && told.scenario === answer.scenario && isEdited(shown, text, origin, answer.values);
     experiment.edit(isAll ? { ...before, set } : { ...before, base: TEXT + text, set: [] }, "text");
   }
 }

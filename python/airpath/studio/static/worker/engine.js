@@ -20,6 +20,8 @@
 /** Places of the arguments in memory. */
 const TEXT = 0;
 const LIST = 1;
+/** Most characters of a name in a message. */
+const MOST_NAME = 80;
 
 const utf8 = { of: new TextEncoder(), to: new TextDecoder() };
 
@@ -150,7 +152,7 @@ function problemOf(problem) {
   return { path: "engine", message: String(problem), hint: "load the page again" };
 }
 
-/** @typedef {{title: string, base: string | null, changes: string[] | null, scenario: string, values: any, path: string[], edges: number[][], bearers: import("studio/source").BearerRow[]}} Chosen */
+/** @typedef {{title: string, base: string | null, changes: string[] | null, scenario: string, values: any, path: string[], edges: number[][], bearers: import("studio/source").BearerRow[], remarks?: import("studio/source").Problem[]}} Chosen */
 
 /**
  * @param {Engine} engine @param {Settings} settings @param {any} about
@@ -160,7 +162,7 @@ function problemOf(problem) {
 function choose(engine, settings, about, base, set) {
   const isText = base.startsWith(settings.text);
   const source = isText ? base.slice(settings.text.length) : about.scenarios[base];
-  if (source === undefined) throw { path: "base", message: "nothing of this name is listed", hint: "choose a name that is listed" };
+  if (source === undefined) throw unknown(base);
   const changes = set.map((change) => {
     const at = change.indexOf("=");
     const key = change.slice(0, Math.max(at, 0)).trim();
@@ -169,6 +171,14 @@ function choose(engine, settings, about, base, set) {
   });
   const resolved = engine.resolve(source, changes);
   return { title: isText ? "own text" : base, base: isText ? null : base, changes: isText ? null : set, ...resolved };
+}
+
+/** What a base is that is not listed: `airpath/studio/sources.py`. @param {string} base @returns {import("studio/source").Problem} */
+function unknown(base) {
+  const name = base.length <= MOST_NAME ? base : `${base.slice(0, MOST_NAME)}...`;
+  const kind = base.endsWith(".toml") ? "file" : base.includes("/") ? "run" : "";
+  if (!kind) return { path: "base", message: `no scenario is called ${name}`, hint: "choose a name that is listed" };
+  return { path: "base", message: `${name} is a ${kind} of another studio`, hint: `open the ${kind} with 'airpath studio', or ask for a link with its text` };
 }
 
 /**
@@ -268,10 +278,10 @@ function thatFit(rows, most) {
  * Facts about a run in addition to its events: `airpath/studio/facts.py`.
  * @param {Chosen} chosen @param {any} summary @param {Settings["most"]} most
  */
-function known({ title, base, changes, scenario, values, path, edges, bearers }, summary, most) {
+function known({ title, base, changes, scenario, values, path, edges, bearers, remarks = [] }, summary, most) {
   const flows = summary.flows.flatMap(pathsOf);
   return {
-    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(flows, most.flows), path, edges, bearers,
+    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(flows, most.flows), path, edges, bearers, remarks,
     summary: { ...summary, flows },
     values: short(values, most), scenario: scenario.slice(0, most.scenario), cut: scenario.length > most.scenario, not_again: null,
   };
