@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -122,7 +121,7 @@ def comparison_picture(
 ) -> bytes:
     """Draw published values, the first on top, and what each reading gives for them, the default one first.
 
-    `labels`, `published` and the estimates of each reading in `measured` are as long; all values have one unit.
+    `labels`, `published` and the estimates of each reading in `measured` are as long; values have one unit.
     """
     figure = Figure(figsize=(8.0, 1.2 + 0.5 * len(labels)), layout="constrained")
     axes = figure.add_subplot()
@@ -347,5 +346,5 @@ def _draw_layers(axes: Axes, layers: Layers) -> None:
 
 def _reach(known: Sequence[Estimate]) -> list[list[float]]:
     """How far intervals reach below and above their means; 0 after one run."""
-    intervals = [(one.mean - one.ci_low, one.ci_high - one.mean) if one.n > 1 else (0.0, 0.0) for one in known]
-    return [[below for below, _ in intervals], [above for _, above in intervals]]
+    below = [one.mean - one.ci_low if one.n > 1 else 0.0 for one in known]
+    return [below, [one.ci_high - one.mean if one.n > 1 else 0.0 for one in known]]
