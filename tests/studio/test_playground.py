@@ -155,7 +155,7 @@ def test_the_other_messages(asked):
     scenario = Sources().scenario("umts-384", ["tcp.cc=bbr"]).scenario
     assert resolved[0]["answer"] == {"scenario": scenario.text, "values": values_of(scenario)}
     assert missing[0]["error"]["message"] == "no scenario is called nothing"
-    for name in ("nothing", "exam.toml", "out/first", 100 * "x"):
+    for name in ("nothing", "exam.toml", "out/first", 100 * "x", "<b>.toml"):
         ((told,),) = asked({"do": "run", "base": name})
         with pytest.raises(ScenarioError) as unknown:
             Sources().scenario(name, ())

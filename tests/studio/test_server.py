@@ -85,7 +85,12 @@ def test_it_opens_a_finished_run(serving, run_folder):
         assert rows.pop("packet") > 1000
         assert rows == {kind: count for kind in recorded.kinds if (count := recorded.count(kind))}
         listed = client.ask("scenarios")["answer"]
-        assert {"name": str(folder), "about": "as this run was made", "group": "Runs"} in listed
+        assert {
+            "name": str(folder),
+            "about": "as this run was made",
+            "group": "Runs",
+            "local": True,
+        } in listed
         # The run of the folder, made again.
         again, more = client.run(base=str(folder))
         assert again["summary"] == run["summary"]

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pickle
+import re
 import signal
 import struct
 import subprocess
@@ -960,7 +961,7 @@ def test_results_are_the_means_of_the_rows(tmp_path, airpath_command):
         assert expected.values == tuple(values)
         assert means[number]["metrics"]["transfer_s"]["mean"] == pytest.approx(sum(values) / 5)
         line = next(line for line in outcome.out.splitlines() if line.split()[:1] == [str(number)])
-        mean = float(line.partition("±")[0].split()[-1])
+        mean = float(re.split(r" ± | \[", line)[0].split()[-1])
         assert mean == pytest.approx(sum(values) / 5, abs=expected.half_width / 10)
     check_error(airpath_command("results", tmp_path), str(tmp_path), "no folder of a sweep", "airpath sweep")
 

@@ -116,6 +116,7 @@ def _print_band(console: Console, columns: Sequence[_Column]) -> None:
     from rich.text import Text
 
     headings, widths = _headings(columns), _least(columns, console.width)
+    _break_numbers(columns, headings, widths, console.width)
     wanted = [max(column.natural, _width(heading)) for column, heading in zip(columns, headings, strict=True)]
     for done, which in enumerate(sorted(range(len(columns)), key=wanted.__getitem__)):
         spare = max(console.width - _sum(widths), 0) // (len(columns) - done)
@@ -141,6 +142,16 @@ def _least(columns: Sequence[_Column], width: int) -> list[int]:
             cells = min(cells, max(column.longest, FOLDED_WIDTH), width // 2)
         widths.append(max(cells, _width(heading)))
     return widths
+
+
+def _break_numbers(
+    columns: Sequence[_Column], headings: Sequence[str], widths: list[int], width: int
+) -> None:
+    """Break numbers with their interval at blanks where the columns do not fit: keys stay readable."""
+    for which, (column, heading) in enumerate(zip(columns, headings, strict=True)):
+        excess = _sum(widths) - width
+        if excess > 0 and not column.folds:
+            widths[which] -= min(excess, max(widths[which] - max(column.longest, _width(heading)), 0))
 
 
 def _headings(columns: Sequence[_Column]) -> list[str]:

@@ -6,6 +6,7 @@ What reads folders needs NumPy, a quarter of the server's memory: it is imported
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,8 +31,8 @@ TEXT = "text:"
 MOST_RUNS = 1000
 """Most runs that are listed of a folder."""
 
-MOST_NAME = 80
-"""Most characters of a name in a message."""
+PLAIN_NAME = re.compile("""[^<>&"'\\x00-\\x1f\\x7f]{1,80}""")
+"""A name that a message repeats: short, and without markup."""
 
 GROUPS = {
     "umts": "UMTS bearers",
@@ -248,12 +249,13 @@ def _changed(name: str, source: str, changes: Sequence[str], folder: Path | None
 
 def _unknown(base: str) -> ScenarioError:
     """Say what a base is that is not listed here: a link of another studio may name it."""
-    name = base if len(base) <= MOST_NAME else f"{base[:MOST_NAME]}..."
+    if not PLAIN_NAME.fullmatch(base):
+        return ScenarioError("base", "nothing of this name is listed", "choose a name that is listed")
     kind = "file" if base.endswith(".toml") else "run" if "/" in base else ""
     if not kind:
-        return ScenarioError("base", f"no scenario is called {name}", "choose a name that is listed")
+        return ScenarioError("base", f"no scenario is called {base}", "choose a name that is listed")
     hint = f"open the {kind} with 'airpath studio', or ask for a link with its text"
-    return ScenarioError("base", f"{name} is a {kind} of another studio", hint)
+    return ScenarioError("base", f"{base} is a {kind} of another studio", hint)
 
 
 def _split(change: str) -> tuple[str, str]:

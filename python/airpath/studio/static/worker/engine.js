@@ -20,8 +20,8 @@
 /** Places of the arguments in memory. */
 const TEXT = 0;
 const LIST = 1;
-/** Most characters of a name in a message. */
-const MOST_NAME = 80;
+/** A name that a message repeats: short, and without markup. */
+const PLAIN_NAME = /^[^<>&"'\x00-\x1f\x7f]{1,80}$/;
 
 const utf8 = { of: new TextEncoder(), to: new TextDecoder() };
 
@@ -175,10 +175,10 @@ function choose(engine, settings, about, base, set) {
 
 /** What a base is that is not listed: `airpath/studio/sources.py`. @param {string} base @returns {import("studio/source").Problem} */
 function unknown(base) {
-  const name = base.length <= MOST_NAME ? base : `${base.slice(0, MOST_NAME)}...`;
+  if (!PLAIN_NAME.test(base)) return { path: "base", message: "nothing of this name is listed", hint: "choose a name that is listed" };
   const kind = base.endsWith(".toml") ? "file" : base.includes("/") ? "run" : "";
-  if (!kind) return { path: "base", message: `no scenario is called ${name}`, hint: "choose a name that is listed" };
-  return { path: "base", message: `${name} is a ${kind} of another studio`, hint: `open the ${kind} with 'airpath studio', or ask for a link with its text` };
+  if (!kind) return { path: "base", message: `no scenario is called ${base}`, hint: "choose a name that is listed" };
+  return { path: "base", message: `${base} is a ${kind} of another studio`, hint: `open the ${kind} with 'airpath studio', or ask for a link with its text` };
 }
 
 /**
