@@ -111,7 +111,10 @@ pub extern "C" fn resolve() -> u32 {
         let values: toml::Table =
             text.parse().map_err(|error: toml::de::Error| ScenarioError::new("", error.to_string(), ""))?;
         let bearers = Simulation::new(&scenario, 0, Observe::default()).tables().bearers;
-        let resolved = json!({ "scenario": text, "values": values, "path": scenario.path(), "edges": scenario.edges(), "bearers": bearers });
+        let remark =
+            |one: ScenarioError| json!({ "path": one.path, "message": one.message, "hint": one.hint });
+        let remarks: Vec<_> = scenario.remarks().into_iter().map(remark).collect();
+        let resolved = json!({ "scenario": text, "values": values, "path": scenario.path(), "edges": scenario.edges(), "bearers": bearers, "remarks": remarks });
         Ok(resolved.to_string().into_bytes())
     }
     engine(|engine| {

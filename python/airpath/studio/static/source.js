@@ -38,7 +38,7 @@
  * @property {string} [what] `changes` in a few words, for titles
  * @property {Record<string, any>} facts of `manifest.json`
  * @property {Record<string, any>} values the scenario's values, every default too; without long texts and lists
- * @property {Problem[]} [remarks] what is valid in the scenario but seldom wanted, as `airpath run` remarks; since airpath 0.2
+ * @property {Problem[]} [remarks] what is valid in the scenario but seldom wanted, as `airpath run` remarks
  * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known
  * @property {boolean} [goes_on] of a live run that is followed: whether it is in progress
  * @property {Record<string, any>} [steered] of a live run that may be changed: the keys that may, with their values
