@@ -107,7 +107,7 @@ def test_file_that_is_missing(tmp_path, airpath_command):
 
 
 def test_name_that_is_not_bundled(airpath_command):
-    check_error(airpath_command("run", "umts-9"), "umts-9", "no such scenario", "umts-384")
+    check_error(airpath_command("run", "nothing"), "nothing", "no such scenario", "umts-384")
 
 
 @pytest.mark.parametrize(

@@ -300,7 +300,7 @@ BAD = {
     "one trace": (BOTH[:2], "--uplink-trace", "missing", "either direction"),
     "options of traces": (["umts-384", "--delay", "20ms"], "--delay", "by trace", "wired.delay"),
     "once": (["umts-384", "--once"], "--once", "by trace", "--set"),
-    "no scenario of that name": (["umts-9"], "umts-9", "no such", "umts-384"),
+    "no scenario of that name": (["nothing"], "nothing", "no such", "umts-384"),
     "key": (["umts-384", "--set", "x.y=1"], "x", "unknown", "radio"),
     "no trace": (["--downlink-trace", "none", *BOTH[2:]], "--downlink-trace", "'none'", "100 Mbit/s"),
     "counting": ([*BOTH, "--opportunity-bytes", "1400"], "--opportunity-bytes", "1400", "1504"),

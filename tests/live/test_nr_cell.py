@@ -53,6 +53,7 @@ def test_a_cell_near_its_peak_carries_a_real_ue_among_ten_simulated_ones(live, t
         assert 8 * flow["datagrams"]["received"] * 1500 / seconds == pytest.approx(10e6, rel=0.02)
 
 
+@pytest.mark.alone
 def test_quic_downloads_through_a_cell():
     quic_ends = pytest.importorskip("quic_ends", exc_type=ImportError)
     scenario, size = airpath.load("nr-n78-100mhz-still"), 400_000

@@ -196,7 +196,7 @@ def test_a_test_that_fails_over_a_link_that_is_not_valid_keeps_its_own_failure(t
 def test_a_scenario_that_is_not_there_is_named_at_the_line_of_the_test(theirs):
     done = theirs(DOWNLOAD.replace("umts-384", "umts-385"))
     assert done.counts == {"failed": 1}
-    assert "airpath.ScenarioError: umts-385: no such scenario; write the path of a .toml file" in done.out
+    assert "airpath.ScenarioError: umts-385: no such scenario; did you mean umts-384?" in done.out
     assert "radio_link.py" not in done.out
 
 

@@ -207,7 +207,7 @@ def test_the_page_has_a_row_for_each_row_and_the_same_counts(tmp_path, airpath_c
 
 def test_bad_input(tmp_path, airpath_command):
     check_error(
-        airpath_command("scorecard", "renos"), "CC", "no congestion control 'renos'", "reno, cubic, westwood"
+        airpath_command("scorecard", "renos"), "CC", "no congestion control 'renos'", "did you mean reno?"
     )
     check_error(
         airpath_command("scorecard", "reno", "--set", "vari=linux"),

@@ -70,8 +70,11 @@ def test_flows_bear_the_names_of_their_interfaces(shown):
 FACTS = """import('studio/main').then(async ({store}) => {
   const {modelOf} = await import('studio/model');
   const model = modelOf(store.state.variants[0]);
-  const {count, table, first, stops, outcome, end} = model.packets;
+  const {count, table, first, stops, outcome, end, drop} = model.packets;
   const {element, direction, ue, time_ns} = table.columns;
+  const {reason} = model.events.table('dropped').columns;
+  const why = (packet) => drop[packet] < 0 ? '' : reason.words[reason.values[drop[packet]]];
+  const isLost = (packet) => why(packet) === 'cell_changed';
   const edges = new Set(store.run.edges.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`]));
   let [apart, lost] = [0, 0];
   const through = {};
@@ -79,7 +82,7 @@ FACTS = """import('studio/main').then(async ({store}) => {
     const places = [...stops.slice(first[packet], first[packet + 1])].map((row) => element.values[row]);
     const steps = places.slice(1).map((place, at) => `${places[at]} ${place}`);
     apart += steps.filter((step) => !edges.has(step)).length;
-    if (outcome[packet] === 4) lost += 1;
+    if (isLost(packet)) lost += 1;
     if (outcome[packet] !== 1) continue;
     const row = stops[first[packet]];
     const when = time_ns.values[row] < 2e9 ? 'before' : 'after';
@@ -96,7 +99,7 @@ FACTS = """import('studio/main').then(async ({store}) => {
     arrived: outcome.reduce((sum, own) => sum + Number(own === 1), 0),
     ttis: [tti(0, 1e9), tti(0, 4e9), tti(1, 1e9), tti(2, 1e9)],
     unpaired: sdus.packet.reduce((sum, own) => sum + Number(own < 0), 0),
-    ended: Math.max(...[...end].filter((_, packet) => outcome[packet] === 4)),
+    ended: Math.max(...[...end].filter((_, packet) => isLost(packet))),
   };
 })"""
 
@@ -109,7 +112,7 @@ def test_packets_are_followed_through_the_graph(shown):
     assert walker["radio.dch macro"][0] > 20 and walker["radio.lte small"][0] == 0
     assert walker["radio.lte small"][1] > 20
     assert set(small) == {"radio.lte small"} and set(fixed) == {""}
-    # What the first cell held when the UE went is lost when the second one begins.
+    # What the first cell held when the UE went is dropped when the second one begins.
     assert facts["lost"] > 0 and facts["ended"] == 2.2e9
     assert facts["ttis"] == [10e6, 1e6, 1e6, 0]
 
@@ -262,14 +265,14 @@ WALK = {key: value for key, value in CHANGES.items() if key != "handover[0]__at"
 FORWARDED = """import('studio/main').then(async ({store}) => {
   const {modelOf} = await import('studio/model');
   const model = modelOf(store.state.variants[0]);
-  const {count, table, first, stops, outcome} = model.packets;
-  const {element, ue} = table.columns;
+  const {count, table, first, stops} = model.packets;
+  const {element} = table.columns;
   const edges = new Set(store.run.edges.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`]));
   const apart = new Set();
-  let lost = 0;
+  const {reason} = model.events.table('dropped')?.columns ?? {};
+  const lost = reason ? [...reason.values].filter((own) => reason.words[own] === 'cell_changed').length : 0;
   for (let packet = 0; packet < count; packet += 1) {
     const places = [...stops.slice(first[packet], first[packet + 1])].map((row) => element.values[row]);
-    lost += Number(outcome[packet] === 4);
     places.slice(1).forEach((place, at) => {
       const names = [places[at], place].map((own) => model.path[own]);
       if (!edges.has(`${places[at]} ${place}`)) apart.add(names.join(' to '));

@@ -48,10 +48,11 @@ def catalogue(kind: str | None = None, prefix: str | None = None) -> dict[str, A
         names = list(named)
         chosen = {name: said for name, said in named.items() if name.startswith(prefix)}
     if not chosen:
-        if whole := next((name for name in names if prefix.startswith(f"{name}.")), None):
-            raise ScenarioError("PREFIX", f"'{prefix}' is a key of {whole}", f"write {whole} for its keys")
         starts = ", ".join(dict.fromkeys(name.rpartition(".")[0] or name for name in names))
-        raise ScenarioError("PREFIX", f"no name of {kind} begins with '{prefix}'", f"choose from {starts}")
+        parent = next((f"{name} for its keys, or " for name in names if prefix.startswith(f"{name}.")), "")
+        raise ScenarioError(
+            "PREFIX", f"no name of {kind} begins with '{prefix}'", f"choose {parent}from {starts}"
+        )
     return {kind: chosen}
 
 

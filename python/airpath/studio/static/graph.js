@@ -5,7 +5,7 @@ import { ownerOf } from "studio/names";
 import { parse } from "studio/quantity";
 
 /** @typedef {import("studio/source").Run} Run */
-/** A change of the cell: uplink packets go to the new one at `at`, it serves the UE from `serves` on, downlink packets go there at `switched`, nanoseconds. With `forward` the old cell forwards what it holds. @typedef {{at: number, serves: number, switched: number, forward: boolean, to: string}} Move */
+/** A change of the cell, which serves the UE from `serves` on, nanoseconds. @typedef {{serves: number, to: string}} Move */
 
 const NS = /** @type {Record<string, number>} */ ({ ns: 1, us: 1e3, ms: 1e6, s: 1e9, min: 60e9, h: 3600e9 });
 
@@ -38,13 +38,11 @@ export class Graph {
     this.attached = (values?.ue ?? []).flatMap((/** @type {{attach: string[]}} */ { attach }) => attach);
     /** @type {Map<number, Move[]>} */
     this.moves = new Map();
-    for (const { ue, at, outage, path_switch, forward, to } of values?.handover ?? []) {
+    for (const { ue, at, outage, to } of values?.handover ?? []) {
       if (to === undefined || typeof ue !== "number") continue;
-      const begin = timeOf(at);
-      const serves = begin + timeOf(outage);
       const own = this.moves.get(ue) ?? [];
-      own.push({ at: begin, serves, switched: serves + timeOf(path_switch), forward: forward === true, to });
-      this.moves.set(ue, own.sort((a, b) => a.at - b.at));
+      own.push({ serves: timeOf(at) + timeOf(outage), to });
+      this.moves.set(ue, own.sort((a, b) => a.serves - b.serves));
     }
     /** The chain of places from the server to each leaf. */
     this.chains = this.leaves.map((leaf) => {
@@ -61,18 +59,7 @@ export class Graph {
 
   /** How many times a UE has changed its cell, for what the cell does. @type {(ue: number, now: number) => number} */
   turn(ue, now) {
-    return this.count(ue, (move) => move.serves <= now);
-  }
-
-  /** How many times a UE has changed its cell, for packets that come to the cell. @type {(ue: number, now: number, isUp: boolean) => number} */
-  arrivalTurn(ue, now, isUp) {
-    return this.count(ue, (move) => (isUp ? move.at : move.switched) <= now);
-  }
-
-  /** @type {(ue: number, isOver: (move: Move) => boolean) => number} */
-  count(ue, isOver) {
-    const moves = this.moves.get(ue);
-    return moves ? moves.filter(isOver).length : 0;
+    return this.moves.get(ue)?.filter((move) => move.serves <= now).length ?? 0;
   }
 
   /** The place in `leaves` of a UE. @type {(ue: number, turn: number) => number} */

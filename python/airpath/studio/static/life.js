@@ -78,7 +78,6 @@ export function lifeOf(model, packet, placeName) {
     const reason = dropped?.words?.[dropped.values[drop[packet]]] ?? "";
     told.push({ at: end[packet], text: `dropped: ${reason.replaceAll("_", " ")}`, kind: "dropped", row: drop[packet] });
   } else if (outcome[packet] === 3) told.push({ ...told[told.length - 1], text: "absorbed there: a middlebox responds for the other side" });
-  else if (outcome[packet] === 4) told.push({ ...told[told.length - 1], at: end[packet], text: "lost: the UE has gone to another cell" });
   told.push(...answer(model, packet, isUp, placeName));
   return told.sort((a, b) => a.at - b.at);
 }

@@ -21,9 +21,9 @@
  * @property {Uint32Array} alive by parts of `PART_NS`: the first packet in flight then
  */
 
-/** How packets end. `taken`: a middlebox absorbed it, as one that responds for a host does; `left`: its UE went to another cell. */
-export const OUTCOMES = ["in flight", "delivered", "dropped", "absorbed by a middlebox", "lost at a hand-over"];
-const [IN_FLIGHT, ARRIVED, DROPPED, TAKEN, LEFT] = [0, 1, 2, 3, 4];
+/** How packets end. `taken`: a middlebox absorbed it, as one that responds for a host does. */
+export const OUTCOMES = ["in flight", "delivered", "dropped", "absorbed by a middlebox"];
+const [ARRIVED, DROPPED, TAKEN] = [1, 2, 3];
 /** Objects are found by parts of the time, nanoseconds. */
 export const PART_NS = 1e8;
 /** The flag with which the RNC marks an ACK in transit to report a radio loss. */
@@ -56,7 +56,6 @@ export function packetsOf(events, graph, end) {
   each(packets, events.table("segment_sent"), (packet, row) => {
     sent[packet] = row;
   });
-  if (graph.moves.size) findLeft(packets, graph);
   packets.hasFlags = findFlagged(packets);
   packets.alive = aliveBy(packets, end);
   return packets;
@@ -98,20 +97,6 @@ function each({ place }, table, call) {
   for (let row = 0; row < table.rows; row += 1) {
     const packet = place(ids[row]);
     if (packet >= 0) call(packet, row, table.columns.time_ns.values[row]);
-  }
-}
-
-/** Packets that were in a cell when their UE left it, which did not forward them. @type {(packets: Packets, graph: Graph) => void} */
-function findLeft({ count, table, first, stops, outcome, end }, graph) {
-  const { time_ns, ue, element, direction } = table.columns;
-  for (let packet = 0; packet < count; packet += 1) {
-    const row = stops[first[packet + 1] - 1];
-    if (outcome[packet] !== IN_FLIGHT || !graph.cells.includes(element.values[row])) continue;
-    const isUp = direction.words?.[direction.values[row]] === "uplink";
-    const move = graph.moves.get(ue.values[row])?.[graph.arrivalTurn(ue.values[row], time_ns.values[row], isUp)];
-    if (!move || move.forward) continue;
-    outcome[packet] = LEFT;
-    end[packet] = Math.max(move.serves, time_ns.values[row]);
   }
 }
 
