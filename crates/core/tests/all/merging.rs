@@ -455,7 +455,7 @@ fn what_has_no_effect_is_remarked_upon() {
     assert_eq!(of(&late), [says]);
     assert_eq!(of(&[("duration", "21 s"), late[1]]), [""; 0]);
     let small = [("tcp.profile", "linux"), ("flow.tcp.receive_buffer", "8 kB")];
-    let says = "flow[0].tcp.receive_buffer: 8 kB is the window at the start, which grows to 3833856 B as Linux's; write \
+    let says = "flow[0].tcp.receive_buffer: 8 kB is the window at the start, which grows to 3744 KiB as Linux's; write \
                 receive_buffer_max, too: the same, or \"absent\", to bound it";
     assert_eq!(of(&small), [says]);
     for bound in ["absent", "8 kB", "64 kB"] {

@@ -429,7 +429,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[middlebox]] | [middlebox.tap] | x = 1
         middlebox[0].tap.x: unknown key; there is nothing to set here
     [radio.dhc]
-        radio.dhc: unknown name; known here: dch, evdo, hsdpa, lte, nr, variable
+        radio.dhc: unknown name; did you mean dch?
     [radio.dch.downlink.rlc.fixed_delay]
         radio.dch.downlink.rlc.fixed_delay: unknown name; did you mean fixed_delay_arq?
     [radio.dch.downlink.channel.bernouilli]
@@ -481,7 +481,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     wired = ["1 Mbit/s"]
         wired: invalid type: list; write a table, in braces or under its name in brackets
     radio = "dhc"
-        radio.dhc: unknown name; known here: dch, evdo, hsdpa, lte, nr, variable
+        radio.dhc: unknown name; did you mean dch?
     [radio.dch] | ues = "two"
         radio.dch.ues: invalid type: string "two"; write a whole number from 0 to 65535
     [radio.dch] | ues = 1.5
@@ -891,7 +891,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'radio.dch.downlink.queue.droptail.packet=10'
         radio.dch.downlink.queue.droptail.packet: unknown key; did you mean packets?
     --set 'radio.dhc.ues=2'
-        radio.dhc: unknown name; known here: dch, evdo, hsdpa, lte, nr, variable
+        radio.dhc: unknown name; did you mean dch?
     --set 'tcp.recovery=renno'
         tcp.recovery.renno: unknown name; did you mean reno?
     --set 'tcp.recovery.newrono={}'
