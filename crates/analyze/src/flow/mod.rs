@@ -139,7 +139,7 @@ impl Flow {
 
     /// Whether a segment has data, and none beyond what was seen before.
     pub fn has_seen(&mut self, segment: &Segment) -> bool {
-        let end = self.sequence.offset(segment.seq.wrapping_add(u32::from(segment.payload)));
+        let end = self.sequence.offset(segment.seq.wrapping_add(segment.payload));
         segment.payload > 0 && end.zip(self.max).is_some_and(|(end, max)| end <= max)
     }
 

@@ -451,13 +451,13 @@ fn what_has_no_effect_is_remarked_upon() {
         remarks.into_iter().map(|remark| remark.to_string()).collect::<Vec<_>>()
     };
     let late = [("duration", "20 s"), ("handover", "[{ at = \"20 s\" }]")];
-    let says = "handover[0].at: 20 s is not before the end of the run at 20 s; write an earlier time, or a longer duration";
-    assert_eq!(of(&late), [says]);
+    let after_the_end = "handover[0].at: 20 s is not before the end of the run at 20 s; write an earlier time, or a longer duration";
+    assert_eq!(of(&late), [after_the_end]);
     assert_eq!(of(&[("duration", "21 s"), late[1]]), [""; 0]);
     let small = [("tcp.profile", "linux"), ("flow.tcp.receive_buffer", "8 kB")];
-    let says = "flow[0].tcp.receive_buffer: 8 kB is the window at the start, which grows to 3744 KiB as Linux's; write \
+    let grows = "flow[0].tcp.receive_buffer: 8 kB is the window at the start, which grows to 3744 KiB as Linux's; write \
                 receive_buffer_max, too: the same, or \"absent\", to bound it";
-    assert_eq!(of(&small), [says]);
+    assert_eq!(of(&small), [grows]);
     for bound in ["absent", "8 kB", "64 kB"] {
         assert_eq!(of(&[small[0], small[1], ("flow.tcp.receive_buffer_max", bound)]), [""; 0], "{bound}");
     }
