@@ -170,6 +170,9 @@ fn a_key_of_a_component_that_is_not_in_use_is_an_error_that_names_both() {
             "3",
             "radio.lte.downlink.queue.droptial: unknown name; did you mean droptail?",
         ),
+        // Capitals, and two letters exchanged, are near.
+        (LTE, "tcp.cc", "BBR", "tcp.cc.BBR: unknown name; did you mean bbr?"),
+        (LTE, "tpc.cc", "bbr", "tpc: unknown key; did you mean tcp?"),
     ] {
         assert_eq!(try_parse(text, &[(key, value)]).unwrap_err(), says, "{key}");
     }
