@@ -79,11 +79,9 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, plan: &Plan<'_>) -> Box<dyn 
         let (during, after) = match role {
             Role::Stay => (pauses.then_some(Act::Pause), None),
             Role::Leave => {
-                let (leave, after) = (Act::Leave { forward: *forward }, Act::Abandon);
-                (
-                    pauses.then_some(leave),
-                    if pauses { forward.is_none().then_some(after) } else { Some(leave) },
-                )
+                let leave = Act::Leave { forward: *forward };
+                let after = if forward.is_none() { Some(Act::Abandon) } else { (!pauses).then_some(leave) };
+                (pauses.then_some(leave), after)
             }
             Role::Release => (Some(Act::Leave { forward: *forward }), Some(Act::Enter)),
             Role::Enter => (Some(Act::Enter), None),
@@ -126,7 +124,7 @@ enum Act {
     Pause,
     /// The bearers stand still from now on. `forward` is the pair of ports for forwarded packets, if any.
     Leave { forward: Option<u16> },
-    /// The UE is in another cell, and nothing is forwarded there.
+    /// The bearers stand still from now on, and what they hold is dropped.
     Abandon,
     /// The bearers stand still until the outage ends, and are re-established if the UE was here before.
     Enter,
@@ -169,12 +167,7 @@ impl WithOutages {
             match act {
                 Some(Act::Report(measured)) => report(cx, ue, measured),
                 Some(Act::Pause) => self.cell.pause(cx, ue, ends),
-                Some(Act::Leave { forward }) => {
-                    self.leave(cx, ue, forward);
-                    if phase == Outage::Ended && forward.is_none() {
-                        self.abandon(cx, ue);
-                    }
-                }
+                Some(Act::Leave { forward }) => self.leave(cx, ue, forward),
                 Some(Act::Abandon) => self.abandon(cx, ue),
                 Some(Act::Enter) => self.enter(cx, ue, ends),
                 Some(Act::Resume) => self.cell.hold(cx, ue, cx.now),
@@ -197,6 +190,7 @@ impl WithOutages {
     }
 
     fn abandon(&mut self, cx: &mut Cx<'_>, ue: u16) {
+        self.cell.pause(cx, ue, FAR);
         self.away.insert(ue, Away::Dropped);
         self.drop_held(cx, ue);
     }

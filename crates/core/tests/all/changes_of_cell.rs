@@ -161,7 +161,7 @@ fn a_ue_comes_back_to_a_cell_and_finds_nothing_there() {
             assert!(run.forwarded.is_empty(), "{place}");
             let lost = run.dropped.iter().filter(|reason| **reason == Reason::CellChanged).count();
             assert!(lost > 5, "{place}");
-            // Whatever the cells that it left held is dropped, also in those to which it does not return.
+            // Each cell drops what it holds of the UE, a cell without a return of the UE too.
             let arrived = run.arrived.iter().map(Vec::len).sum::<usize>();
             assert_eq!(arrived + run.dropped.len(), 400 + 370, "{place}");
             // It is served in each cell after its return, too: the last packets come through the first cell.
