@@ -265,8 +265,11 @@ mod tests {
             let mut nanos: Vec<u64> = nanos.iter().map(|nanos| nanos >> (63 - scale)).collect();
             let (first, report) = (nanos[0] as f64, of(nanos.iter().copied()).report());
             nanos.sort_unstable();
+            let (min, max) = (report.min.expect("samples"), report.max.expect("samples"));
             for (share, found) in SHARES.into_iter().zip([report.p50, report.p90, report.p95, report.p99]) {
-                let (expected, found) = (exact(&nanos, share), found.expect("samples") * 1e6);
+                let found_ms = found.expect("samples");
+                prop_assert!((min..=max).contains(&found_ms), "{found_ms} is not within {min} and {max}");
+                let (expected, found) = (exact(&nanos, share), found_ms * 1e6);
                 let place = share * (nanos.len() - 1) as f64;
                 // The worse bound applies: that of the neighbour further from the first delay.
                 let off = [place.floor(), place.ceil()].map(|at| (nanos[at as usize] as f64 - first).abs());
