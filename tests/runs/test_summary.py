@@ -23,7 +23,7 @@ def test_every_scenario_has_a_summary(name: str, airpath_command: Callable[..., 
     direction = first.get("direction", "downlink")
     words = [end, f"0.0 {direction}", f"UE 0 {direction} bearer: "]
     if name == "two-cells":  # Its UEs and cells have names.
-        words[1:] = ["walker.0 downlink", "walker downlink bearer in macro: "]
+        words[1:] = ["walker.0 downlink", "walker downlink bearer in macro: ", " withdrawn at a hand-over, "]
         words += ["phone over small.0 downlink", "phone over small downlink bearer in small: "]
         words += ["phone over fixed.0 downlink", "phone over fixed has no downlink bearer"]
     if name == "mptcp-lte-wifi":

@@ -200,10 +200,12 @@ def bearer_lines(results: dict[str, Any], ue: int, direction: str) -> Iterator[s
     name = names.get(ue, f"UE {ue}")
     for cell, counters in found:
         where = f" in {cell}" if cell else ""
+        withdrawn = counters.get("sdus_withdrawn", 0)
+        left = f"{withdrawn} withdrawn at a hand-over, " if withdrawn else ""
         yield (
             f"{name} {direction} bearer{where}: {counted(counters['sdus_delivered'], 'SDU')} delivered, "
             f"{counters['sdus_dropped']} dropped by the queue, {counters['sdus_discarded']} given up, "
-            f"at most {counters['peak_queued_sdus']} in the buffer; {_sent(counters)}"
+            f"{left}at most {counters['peak_queued_sdus']} in the buffer; {_sent(counters)}"
         )
     if not found:
         yield f"{name} has no {direction} bearer"
