@@ -266,8 +266,8 @@ mod tests {
             let (first, report) = (nanos[0] as f64, of(nanos.iter().copied()).report());
             nanos.sort_unstable();
             let (min, max) = (report.min.expect("samples"), report.max.expect("samples"));
-            for (share, found) in SHARES.into_iter().zip([report.p50, report.p90, report.p95, report.p99]) {
-                let found_ms = found.expect("samples");
+            for (share, known) in SHARES.into_iter().zip([report.p50, report.p90, report.p95, report.p99]) {
+                let found_ms = known.expect("samples");
                 prop_assert!((min..=max).contains(&found_ms), "{found_ms} is not within {min} and {max}");
                 let (expected, found) = (exact(&nanos, share), found_ms * 1e6);
                 let place = share * (nanos.len() - 1) as f64;
