@@ -21,7 +21,7 @@ pub struct Figures {
     pub shares: Option<Shares>,
     /// Goodput, bit/s.
     pub goodput_bps: Option<f64>,
-    /// Rate of the bottleneck, bit/s.
+    /// Rate of the bottleneck, bit/s: the 95th percentile of what it delivered.
     pub bottleneck_bps: Option<f64>,
     /// Shortest and median round trip, ms.
     pub rtt_ms: Option<(f64, f64)>,
@@ -158,9 +158,8 @@ fn counted(count: u64, noun: &str) -> String {
 fn link_text(figures: &Figures) -> String {
     let mut text = match figures.goodput_bps.zip(figures.bottleneck_bps) {
         Some((goodput, rate)) => format!(
-            "{:.0} kbit/s are {:.0} % of the bottleneck's {:.0} kbit/s",
+            "{:.0} kbit/s; the bottleneck delivered {:.0} kbit/s at the 95th percentile",
             goodput / 1e3,
-            100.0 * goodput / rate,
             rate / 1e3
         ),
         _ => "the bottleneck's rate is not known".to_owned(),
@@ -239,8 +238,8 @@ mod tests {
         let because = |shares| verdict(&Figures { shares: Some(shares), ..GOOD }).because;
         assert_eq!(
             because(LINK),
-            "the bottleneck was in use, with a queue or at its full rate, for 50 % of the time; 500 kbit/s are 50 % of \
-             the bottleneck's 1000 kbit/s; RTT median 200 ms, minimum 100 ms"
+            "the bottleneck was in use, with a queue or at its full rate, for 50 % of the time; 500 kbit/s; the \
+             bottleneck delivered 1000 kbit/s at the 95th percentile; RTT median 200 ms, minimum 100 ms"
         );
         assert_eq!(
             because(Shares { application: 0.6, between_turns: 0.5, turns: 61, ..Shares::default() }),
