@@ -1,4 +1,4 @@
-"""TCP over a cell of 5G NR without losses: acceptance tests 11 and 18 of docs/models/nr.md."""
+"""TCP over a cell of 5G NR without losses: acceptance tests 11 and 18 of 5G NR."""
 
 from __future__ import annotations
 

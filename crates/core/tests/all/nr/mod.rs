@@ -1,4 +1,4 @@
-//! The cell of 5G NR against hand computation; the numbers of acceptance tests are those of `docs/models/nr.md`.
+//! The cell of 5G NR against hand computation. Acceptance tests are numbered across the modules of NR.
 
 mod bursts;
 mod downlink;
