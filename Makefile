@@ -249,6 +249,7 @@ wheels: build ## build the wheels and the source distribution into build/dist
 	rm -rf build/dist
 	$(MATURIN) build --release $(PGO) --strip --compatibility pypi --out build/dist
 	$(MATURIN) sdist --out build/dist
+	cp LICENSE-MIT LICENSE-APACHE studies/  # flit takes none from outside
 	$(BIN)/python -m flit_core.wheel --outdir build/dist studies
 
 .PHONY: check-wheels

@@ -15,6 +15,7 @@ SAYS = {
     "a_metric_of_your_own.py": "s in the mean of 10 runs",
     "gym_aimd.py": "a call, steered:",
     "city.py": "49 cells with 1000 UEs",
+    "quic_by_aioquic.py": "cubic: ",
     "one_run.py": "segments retransmitted",
     "record_and_replay.py": "trace, bbr:",
     "sweep_and_figure.py": "see queues.pdf",
