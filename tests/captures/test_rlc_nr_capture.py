@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import tshark
+from conftest import sampled
 
 pytestmark = [tshark.needs_tshark, pytest.mark.usefixtures("undrawn")]
 
@@ -44,7 +45,7 @@ def layers(mode: str, sn: int, pdcp: int) -> dict[str, object]:
     return {"radio.lte": {"ues": 2, "downlink": DOWNLINK | above, "uplink": UPLINK | above}}
 
 
-@pytest.fixture(scope="module", params=BITS)
+@pytest.fixture(scope="module", params=sampled(BITS, 1))
 def lossy(request, tmp_path_factory):
     """Bits of a sequence number, the bearers of a run's UEs, and the frames of its capture."""
     bits = BITS[request.param]
@@ -168,7 +169,7 @@ CELLS = {
 }
 
 
-@pytest.fixture(scope="module", params=CELLS)
+@pytest.fixture(scope="module", params=sampled(CELLS, 2))
 def cell(request, tmp_path_factory):
     """The frame of an NR cell, the bearers of its UEs, and the frames of its capture."""
     changes = CELL | CELLS[request.param]

@@ -402,7 +402,7 @@ def complete_blocks(pcapng: bytes) -> int:
     return blocks
 
 
-@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", sampled(["<&- >&- 2>&-", "2>&-", ">&- 2>&-"], 1))
 def test_a_run_with_closed_standard_streams_is_made_and_writes_into_its_files_alone(closed, tmp_path):
     words = "exec {} -m airpath run umts-384 --set flow.0.app.file.size='5 kB' --out {} {}"
     done = subprocess.run(["sh", "-c", words.format(sys.executable, tmp_path / "out", closed)], check=False)
