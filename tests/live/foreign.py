@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import socket
@@ -9,8 +10,11 @@ import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from programs import PATIENCE_S
+
+from live.harness import wait_until
 
 SLOW = ("--downlink-trace", "4 Mbit/s", "--uplink-trace", "2 Mbit/s", "--delay", "20ms")
 """A link of 40 ms of round trip."""
@@ -96,6 +100,19 @@ def state_of(pid: int) -> str:
     found = subprocess.run([*inside(pid), "sh", "-c", STATE], capture_output=True, text=True).stdout
     assert "qdisc" in found and "net.ipv4.conf" in found
     return f"{names}\n{found}\n{tables_of(pid)}"
+
+
+def check_state(pid: int, before: str) -> None:
+    """The namespace is as it was within a second: sockets of killed processes close one after the other."""
+    with contextlib.suppress(AssertionError):
+        wait_until(lambda: state_of(pid) == before, "the state before", 1)
+    assert state_of(pid) == before
+
+
+def is_carried(pid: int, port: int) -> bool:
+    """Whether there is a connection to this port in the namespace of a process."""
+    lines = Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
+    return any(line.split()[2].endswith(f":{port:04X}") and line.split()[3] == "01" for line in lines)
 
 
 def is_in(pid: int) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from programs import PATIENCE_S, needs
 
-from live.foreign import CLIENT, SLOW, client, inside, is_in, rtt_ms, state_of
+from live.foreign import CLIENT, SLOW, check_state, client, inside, is_carried, is_in, rtt_ms, state_of
 from live.harness import AIRPATH, wait_until
 
 pytestmark = [
@@ -153,6 +153,7 @@ def test_a_connection_goes_on_when_the_link_comes_and_goes(world):
         client = subprocess.Popen(
             [*enter, "download", "192.0.2.1", "8000000"], stdout=subprocess.PIPE, text=True
         )
+        wait_until(lambda: is_carried(world.target, 9), "the connection")
         time.sleep(0.5)
         assert client.poll() is None
         link.kill()
@@ -198,7 +199,7 @@ def test_nothing_is_left_after_kills_at_any_time(world, kills, record_property):
                 wait_until(lambda: not is_in(world.target), "the end of the rules", 1)
                 freed.append(time.monotonic() - killed)
                 link.wait(PATIENCE_S)
-            assert world.state() == before
+            check_state(world.target, before)
         other.stdin.close()
         lost, longest = other.stdout.read().split()
     record_property("figures", f"{shaped} of {kills} were shaped, freed after {max(freed):.2f} s at most")
