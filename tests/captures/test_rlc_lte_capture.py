@@ -21,7 +21,9 @@ FIELDS = (
 HEURISTICS = [word for name in ("rlc", "pdcp", "mac") for word in ("--enable-heuristic", f"{name}_lte_udp")]
 # What RLC carries has a header of PDCP only where a test says so.
 HEURISTICS += ["-o", "rlc-lte.call_pdcp_for_drb:Off"]
-ERROR = "0x00800000"  # As Wireshark numbers severities.
+PROTOCOLS = ("rlc-lte", "pdcp-lte", "mac-lte")
+MAC_FIELDS = ("mac-lte.ueid", "mac-lte.direction", "mac-lte.dlsch.lcid", "mac-lte.ulsch.lcid")
+PDCP_FIELDS = ("pdcp-lte.ueid", "pdcp-lte.direction", "pdcp-lte.seq-num", "tcp.dstport")
 # Two downloads. HARQ sends each block once, so that RLC retransmits losses; sizes of blocks differ, so
 # that a repeated PDU often does not fit.
 LOSSY = {
@@ -35,16 +37,16 @@ LOSSY = {
 
 @pytest.fixture(scope="module")
 def lossy(tmp_path_factory):
-    """The bearers of a run's UEs, and its capture."""
+    """The bearers of a run's UEs, and the frames of its capture."""
     result, file = tshark.captured(tmp_path_factory.mktemp("lte"), "lte-5mhz", LOSSY, capture_rlc=True)
     [cell] = [element for element in result.summary["elements"] if element["element"] == "radio.lte"]
-    return cell["ues"], file
+    return cell["ues"], frames_of(file)
 
 
 def test_tshark_counts_what_the_run_counts(lossy):
-    bearers, file = lossy
+    bearers, frames = lossy
     pdus_of = defaultdict(list)
-    for line in read(file, "rlc-lte", FIELDS):
+    for line in frames.fields("rlc-lte", FIELDS):
         pdu = dict(zip(FIELDS, line, strict=True))
         # The first UE has number 1 there.
         bearer = int(pdu["rlc-lte.ueid"]) - 1, DIRECTIONS[int(pdu["rlc-lte.direction"], 0)]
@@ -63,19 +65,18 @@ def test_tshark_counts_what_the_run_counts(lossy):
         assert pdus["status_pdus"] > 10
         assert pdus["retransmitted_pdus"] > 5
         assert pdus["nacks"] > 0
-    frames = read(file, "frame and not mac-lte", ("frame.number",))
-    assert sum(pdus["all"] for pdus in counted.values()) == len(frames)
+    below_mac = len(frames.rows) - len(frames.having("mac-lte"))
+    assert sum(pdus["all"] for pdus in counted.values()) == below_mac
     down, up = ([counted[ue, direction] for ue in range(2)] for direction in ("downlink", "uplink"))
     assert all(pdus["data_pdus"] > SEQUENCE_NUMBERS and pdus["segments"] > 100 for pdus in down)
     assert all(pdus["nacks"] > 100 and pdus["nacks_of_parts"] > 10 for pdus in up)
 
 
 def test_tshark_reads_a_mac_pdu_for_each_block(lossy):
-    bearers, file = lossy
-    fields = ("mac-lte.ueid", "mac-lte.direction", "mac-lte.dlsch.lcid", "mac-lte.ulsch.lcid")
+    bearers, frames = lossy
     blocks: Counter[tuple[int, str]] = Counter()
     pdus: Counter[tuple[int, str]] = Counter()
-    for ue, direction, *lcids in read(file, "mac-lte", fields):
+    for ue, direction, *lcids in frames.fields("mac-lte", MAC_FIELDS):
         bearer = int(ue) - 1, DIRECTIONS[int(direction, 0)]
         blocks[bearer] += 1
         pdus[bearer] += sum(values(field) for field in lcids)
@@ -88,9 +89,8 @@ def test_tshark_reads_a_mac_pdu_for_each_block(lossy):
 
 
 def test_tshark_finds_no_pdu_malformed(lossy):
-    _, file = lossy
-    wrong = f"_ws.malformed or ((rlc-lte or mac-lte) and _ws.expert.severity >= {ERROR})"
-    assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
+    _, frames = lossy
+    assert frames.wrong() == []
 
 
 def with_pdcp(folder, down, up, transmissions):
@@ -109,11 +109,10 @@ def with_pdcp(folder, down, up, transmissions):
     return cell["ues"], file
 
 
-def pdcp_numbers(file):
+def pdcp_numbers(frames):
     """Sequence numbers of PDCP of each bearer; each PDU has a packet that tshark reads."""
-    fields = ("pdcp-lte.ueid", "pdcp-lte.direction", "pdcp-lte.seq-num", "tcp.dstport")
     numbers = defaultdict(list)
-    for ue, direction, number, port in read(file, "pdcp-lte", fields):
+    for ue, direction, number, port in frames.fields("pdcp-lte", PDCP_FIELDS):
         numbers[int(ue) - 1, DIRECTIONS[int(direction, 0)]].append(int(number))
         assert values(port) == 1
     assert len(numbers) == 4
@@ -124,7 +123,8 @@ def pdcp_numbers(file):
 def test_tshark_reads_pdcp_of_acknowledged_mode(down, up, tmp_path):
     both = [{"am_lte": {"pdcp_sn_size": bits}} for bits in (down, up)]
     bearers, file = with_pdcp(tmp_path, *both, transmissions=1)
-    for (ue, direction), numbers in pdcp_numbers(file).items():
+    frames = frames_of(file)
+    for (ue, direction), numbers in pdcp_numbers(frames).items():
         rlc = bearers[ue][direction]["rlc"]
         assert len(numbers) == rlc["pdcp_pdus"] > 100
         assert rlc["re_establishments"] == (1 if ue == 0 else 0)
@@ -134,7 +134,7 @@ def test_tshark_reads_pdcp_of_acknowledged_mode(down, up, tmp_path):
         assert all(two <= one for one, two in back)
         assert len(back) <= (1 if ue == 0 else 0)
         assert len(back) == 1 or (ue, direction) != (0, "downlink")
-    no_error(file)
+    no_error(frames)
     # RLC carries what is shown of PDCP: Wireshark finds the same by itself in RLC's PDUs.
     within = ("-o", f"rlc-lte.call_pdcp_for_drb:{down}-bit SN")
     within += ("-o", "rlc-lte.do_sequence_analysis_am:Only-RLC-frames")  # Needed for reassembly.
@@ -146,7 +146,8 @@ def test_tshark_reads_pdcp_of_acknowledged_mode(down, up, tmp_path):
 def test_tshark_reads_pdcp_of_unacknowledged_mode(tmp_path):
     both = [{"um_lte": {"pdcp_sn_size": bits}} for bits in (7, 12)]
     bearers, file = with_pdcp(tmp_path, *both, transmissions=4)
-    for (ue, direction), numbers in pdcp_numbers(file).items():
+    frames = frames_of(file)
+    for (ue, direction), numbers in pdcp_numbers(frames).items():
         assert len(numbers) == bearers[ue][direction]["rlc"]["pdcp_pdus"] > 100
         modulus = 1 << (7 if direction == "downlink" else 12)
         steps = Counter((two - one) % modulus for one, two in pairwise(numbers))
@@ -155,14 +156,12 @@ def test_tshark_reads_pdcp_of_unacknowledged_mode(tmp_path):
         assert numbers[0] == 0
         if (ue, direction) == (1, "downlink"):
             assert len(numbers) > 2 * modulus
-    no_error(file)
+    no_error(frames)
 
 
-def no_error(file):
-    known = "rlc-lte or pdcp-lte or mac-lte"
-    assert len(read(file, "frame", ("frame.number",))) == len(read(file, known, ("frame.number",)))
-    wrong = f"_ws.malformed or (({known}) and _ws.expert.severity >= {ERROR})"
-    assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
+def no_error(frames):
+    assert len(frames.rows) == len(frames.having(*PROTOCOLS))
+    assert frames.wrong() == []
 
 
 def seen(pdus: list[dict[str, str]]) -> Counter[str]:
@@ -194,7 +193,6 @@ def values(field: str) -> int:
     return len(field.split(",")) if field else 0
 
 
-def read(file: Path, display_filter: str, names: tuple[str, ...]) -> list[list[str]]:
-    """Fields of the PDUs that pass."""
-    on_air = f'frame.interface_name == "rlc" and ({display_filter})'
-    return tshark.fields(file, on_air, names, *HEURISTICS)
+def frames_of(file: Path) -> tshark.Frames:
+    """Frames of all layers."""
+    return tshark.Frames(file, "rlc", PROTOCOLS, (*FIELDS, *MAC_FIELDS, *PDCP_FIELDS), *HEURISTICS)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import tshark
+from conftest import sampled
 
 pytestmark = [tshark.needs_tshark, pytest.mark.usefixtures("undrawn")]
 
 DIRECTIONS = ("uplink", "downlink")  # As Wireshark numbers them.
-ERROR = "0x00800000"  # As Wireshark numbers severities.
 # Without reassembly: a retransmission in other segments overlaps the lost ones, which are in the capture,
 # too.
 HEURISTICS = [word for name in ("rlc", "pdcp", "mac") for word in ("--enable-heuristic", f"{name}_nr_udp")]
@@ -21,6 +21,11 @@ AM_FIELDS = (
     *("frame.comment", "rlc-nr.ueid", "rlc-nr.direction", "rlc-nr.am.dc", "rlc-nr.am.si", "rlc-nr.am.so"),
     *("rlc-nr.am.p", "rlc-nr.am.sn", "rlc-nr.am.nack-sn", "rlc-nr.am.so-start", "rlc-nr.am.nack-range"),
 )
+PROTOCOLS = ("rlc-nr", "pdcp-nr", "mac-nr")
+UM_FIELDS = ("rlc-nr.ueid", "rlc-nr.direction", "rlc-nr.um.si", "rlc-nr.um.sn")
+PDCP_FIELDS = ("pdcp-nr.ueid", "pdcp-nr.direction", "pdcp-nr.seq-num", "pdcp-nr.fmc")
+MAC_FIELDS = ("mac-nr.ueid", "mac-nr.direction")
+IN_CELL = ("rlc-nr.bearer-id", "pdcp-nr.bearer-id", "mac-nr.radio-type")
 # Downloads over LTE's blocks of 5 MHz, which NR's PDUs do not fill evenly. HARQ sends each block once: RLC
 # retransmits losses.
 LOSSY = {"duration": "8 s", "flow": [{"ue": "each", "app": {"bulk": {}}}]}
@@ -40,21 +45,21 @@ def layers(mode: str, sn: int, pdcp: int) -> dict[str, object]:
     return {"radio.lte": {"ues": 2, "downlink": DOWNLINK | above, "uplink": UPLINK | above}}
 
 
-@pytest.fixture(scope="module", params=BITS)
+@pytest.fixture(scope="module", params=sampled(BITS, 1))
 def lossy(request, tmp_path_factory):
-    """Bits of a sequence number, the bearers of a run's UEs, and its capture."""
+    """Bits of a sequence number, the bearers of a run's UEs, and the frames of its capture."""
     bits = BITS[request.param]
     handover = {"handover": [{"ue": 0, "at": "4 s", "outage": "50 ms"}]}
     changes = layers("am_nr", bits, bits) | LOSSY | handover
     result, file = tshark.captured(tmp_path_factory.mktemp("nr"), "lte-5mhz", changes, capture_rlc=True)
     [cell] = [element for element in result.summary["elements"] if element["element"] == "radio.lte"]
-    return bits, cell["ues"], file
+    return bits, cell["ues"], frames_of(file)
 
 
 def test_tshark_counts_what_the_run_counts(lossy):
-    bits, bearers, file = lossy
+    bits, bearers, frames = lossy
     pdus_of = defaultdict(list)
-    for line in read(file, "rlc-nr", AM_FIELDS):
+    for line in frames.fields("rlc-nr", AM_FIELDS):
         pdu = dict(zip(AM_FIELDS, line, strict=True))
         # The first UE has number 1 there.
         bearer = int(pdu["rlc-nr.ueid"]) - 1, DIRECTIONS[int(pdu["rlc-nr.direction"], 0)]
@@ -79,14 +84,12 @@ def test_tshark_counts_what_the_run_counts(lossy):
 
 
 def test_tshark_reads_pdcp_and_mac_around_them(lossy):
-    bits, bearers, file = lossy
-    fields = ("pdcp-nr.ueid", "pdcp-nr.direction", "pdcp-nr.seq-num", "pdcp-nr.fmc")
+    bits, bearers, frames = lossy
     pdcp: dict[tuple[int, str], list[tuple[str, str]]] = defaultdict(list)
-    for ue, direction, sn, fmc in read(file, "pdcp-nr", fields):
+    for ue, direction, sn, fmc in frames.fields("pdcp-nr", PDCP_FIELDS):
         pdcp[int(ue) - 1, DIRECTIONS[int(direction, 0)]].append((sn, fmc))
     mac = Counter(
-        (int(ue) - 1, DIRECTIONS[int(direction, 0)])
-        for ue, direction in read(file, "mac-nr", ("mac-nr.ueid", "mac-nr.direction"))
+        (int(ue) - 1, DIRECTIONS[int(direction, 0)]) for ue, direction in frames.fields("mac-nr", MAC_FIELDS)
     )
     for (ue, direction), pdus in pdcp.items():
         bearer = bearers[ue][direction]
@@ -108,12 +111,9 @@ def test_tshark_reads_pdcp_and_mac_around_them(lossy):
 
 
 def test_tshark_finds_no_pdu_malformed(lossy):
-    _, _, file = lossy
-    frames = read(file, "frame", ("frame.number",))
-    known = read(file, "rlc-nr or pdcp-nr or mac-nr", ("frame.number",))
-    assert len(frames) == len(known) > 10_000
-    wrong = f"_ws.malformed or _ws.expert.severity >= {ERROR}"
-    assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
+    _, _, frames = lossy
+    assert len(frames.rows) == len(frames.having(*PROTOCOLS)) > 10_000
+    assert frames.wrong() == []
 
 
 # A cell of NR: two carriers in each direction, a second bearer for the second flow of each UE, a hand-over.
@@ -169,23 +169,23 @@ CELLS = {
 }
 
 
-@pytest.fixture(scope="module", params=CELLS)
+@pytest.fixture(scope="module", params=sampled(CELLS, 2))
 def cell(request, tmp_path_factory):
-    """The frame of an NR cell, the bearers of its UEs, and its capture."""
+    """The frame of an NR cell, the bearers of its UEs, and the frames of its capture."""
     changes = CELL | CELLS[request.param]
     result, file = tshark.captured(
         tmp_path_factory.mktemp("cell"), "nr-n78-100mhz-still", changes, capture_rlc=True
     )
     frame = changes.get("radio.nr.frame", "DDDDDDDSUU")
     [ues] = [element["ues"] for element in result.summary["elements"] if element["element"] == "radio.nr"]
-    return frame, "busy" in request.param, ues, file
+    return frame, "busy" in request.param, ues, frames_of(file, *IN_CELL)
 
 
 def test_tshark_counts_what_each_bearer_of_a_cell_counts(cell):
-    _, is_busy, ues, file = cell
+    _, is_busy, ues, frames = cell
     fields = (*AM_FIELDS, "rlc-nr.bearer-id")
     pdus_of = defaultdict(list)
-    for line in read(file, "rlc-nr", fields):
+    for line in frames.fields("rlc-nr", fields):
         pdu = dict(zip(fields, line, strict=True))
         direction = DIRECTIONS[int(pdu["rlc-nr.direction"], 0)]
         pdus_of[int(pdu["rlc-nr.ueid"]) - 1, direction, int(pdu["rlc-nr.bearer-id"])].append(pdu)
@@ -207,15 +207,12 @@ def test_tshark_counts_what_each_bearer_of_a_cell_counts(cell):
 
 
 def test_tshark_reads_every_frame_of_a_cell(cell):
-    frame, _, ues, file = cell
-    frames = read(file, "frame", ("frame.number",))
-    known = read(file, "rlc-nr or pdcp-nr or mac-nr", ("frame.number",))
-    assert len(frames) == len(known) > 2_000
-    wrong = f"_ws.malformed or _ws.expert.severity >= {ERROR}"
-    assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
-    fields = ("mac-nr.ueid", "mac-nr.direction", "mac-nr.radio-type")
+    frame, _, ues, frames = cell
+    assert len(frames.rows) == len(frames.having(*PROTOCOLS)) > 2_000
+    assert frames.wrong() == []
+    fields = (*MAC_FIELDS, "mac-nr.radio-type")
     mac = Counter(
-        (int(ue) - 1, DIRECTIONS[int(way, 0)], kind) for ue, way, kind in read(file, "mac-nr", fields)
+        (int(ue) - 1, DIRECTIONS[int(way, 0)], kind) for ue, way, kind in frames.fields("mac-nr", fields)
     )
     # The part of each bearer is a MAC PDU of its own.
     radio_type = "1" if frame == "FDD" else "2"
@@ -226,7 +223,7 @@ def test_tshark_reads_every_frame_of_a_cell(cell):
     }
     pdcp: Counter[tuple[int, str, int]] = Counter()
     names = ("pdcp-nr.ueid", "pdcp-nr.direction", "pdcp-nr.bearer-id", "pdcp-nr.seq-num")
-    for ue, way, bearer, sn in read(file, "pdcp-nr", names):
+    for ue, way, bearer, sn in frames.fields("pdcp-nr", names):
         pdcp[int(ue) - 1, DIRECTIONS[int(way, 0)], int(bearer)] += bool(sn)
     # What has been delivered was in a PDCP PDU; after a hand-over some are transmitted again.
     for ue, way, bearer in ((0, "downlink", 5), (0, "downlink", 6), (1, "uplink", 5), (1, "uplink", 6)):
@@ -239,9 +236,9 @@ def test_tshark_reads_unacknowledged_mode(sn, tmp_path):
     changes = layers("um_nr", sn, 18) | LOSSY | {"duration": "3 s"}
     result, file = tshark.captured(tmp_path, "lte-5mhz", changes, capture_rlc=True)
     [cell] = [element for element in result.summary["elements"] if element["element"] == "radio.lte"]
-    fields = ("rlc-nr.ueid", "rlc-nr.direction", "rlc-nr.um.si", "rlc-nr.um.sn")
+    frames = frames_of(file)
     counted: Counter[tuple[int, str, str]] = Counter()
-    for ue, direction, si, number in read(file, "rlc-nr", fields):
+    for ue, direction, si, number in frames.fields("rlc-nr", UM_FIELDS):
         key = int(ue) - 1, DIRECTIONS[int(direction, 0)]
         is_segment = int(si, 0) != 0
         # Whole SDUs have no number.
@@ -251,8 +248,7 @@ def test_tshark_reads_unacknowledged_mode(sn, tmp_path):
     for (ue, direction, name), count in counted.items():
         assert cell["ues"][ue][direction]["rlc"][name] == count
     assert counted[0, "downlink", "segments"] > 100
-    wrong = f"_ws.malformed or _ws.expert.severity >= {ERROR}"
-    assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
+    assert frames.wrong() == []
 
 
 def seen(pdus: list[dict[str, str]]) -> Counter[str]:
@@ -292,7 +288,7 @@ def values(field: str) -> int:
     return len(field.split(",")) if field else 0
 
 
-def read(file: Path, display_filter: str, names: tuple[str, ...]) -> list[list[str]]:
-    """Fields of the PDUs that pass."""
-    on_air = f'frame.interface_name == "rlc" and ({display_filter})'
-    return tshark.fields(file, on_air, names, *HEURISTICS)
+def frames_of(file: Path, *names: str) -> tshark.Frames:
+    """Frames of all layers, with fields of these names in addition."""
+    names = (*AM_FIELDS, *UM_FIELDS, *PDCP_FIELDS, *MAC_FIELDS, *names)
+    return tshark.Frames(file, "rlc", PROTOCOLS, names, *HEURISTICS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 import test_rlc_lte_capture as lte
@@ -12,7 +13,8 @@ import tshark
 pytestmark = [tshark.needs_tshark, pytest.mark.usefixtures("undrawn")]
 
 DIRECTIONS = ("uplink", "downlink")  # As Wireshark numbers them.
-ERROR = "0x00800000"  # As Wireshark numbers severities.
+PROTOCOLS = ("rlc-nr", "pdcp-nr", "mac-nr", "rlc-lte", "mac-lte")
+PDCP_FIELDS = ("pdcp-nr.ueid", "pdcp-nr.direction", "pdcp-nr.seq-num")
 LAYERS = ("rlc_nr_udp", "pdcp_nr_udp", "mac_nr_udp", "rlc_lte_udp", "mac_lte_udp")
 HEURISTICS = [word for name in LAYERS for word in ("--enable-heuristic", name)]
 # tshark calls no PDCP of NR above RLC of LTE, but that of LTE.
@@ -30,18 +32,19 @@ CHANGES = {
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """The result of a run with a split bearer, and its capture."""
-    return tshark.captured(
+    """The result of a run with a split bearer, and the frames of its capture."""
+    result, file = tshark.captured(
         tmp_path_factory.mktemp("endc"), "endc-drive", CHANGES, probes=["pdcp_delivered"], capture_rlc=True
     )
+    return result, frames_of(file, PDCP_FIELDS)
 
 
 def test_each_number_of_pdcp_is_on_a_leg(run):
-    result, file = run
+    result, frames = run
     [split] = [element for element in result.summary["elements"] if element["element"] == "split_bearers"]
-    fields = ("pdcp-nr.ueid", "pdcp-nr.direction", "pdcp-nr.seq-num")
     pdus = [
-        (DIRECTIONS[int(told, 0)], int(ue) - 1, int(sn)) for ue, told, sn in read(file, "pdcp-nr", fields)
+        (DIRECTIONS[int(told, 0)], int(ue) - 1, int(sn))
+        for ue, told, sn in frames.fields("pdcp-nr", PDCP_FIELDS)
     ]
     delivered = result.trace["pdcp_delivered"]
     for direction in DIRECTIONS:
@@ -76,9 +79,10 @@ def test_tshark_counts_what_each_leg_counts(released, tmp_path):
     changes = {"duration": "800 ms", "flow": flows, "handover": [release | {"at": at} for at in times]}
     changes["ue[0].split.uplink.threshold"] = "1 kB"
     result, file = tshark.captured(tmp_path, "endc-drive", changes, capture_rlc=True)
+    frames = frames_of(file, (*nr.AM_FIELDS, *lte.FIELDS))
     for leg, (kind, fields, seen) in LEGS.items():
         pdus_of = defaultdict(list)
-        for line in read(file, f"rlc-{kind}", fields):
+        for line in frames.fields(f"rlc-{kind}", fields):
             pdu = dict(zip(fields, line, strict=True))
             assert int(pdu[f"rlc-{kind}.ueid"]) - 1 == leg
             pdus_of[DIRECTIONS[int(pdu[f"rlc-{kind}.direction"], 0)]].append(pdu)
@@ -93,14 +97,11 @@ def test_tshark_counts_what_each_leg_counts(released, tmp_path):
 
 
 def test_no_pdu_is_malformed(run):
-    _, file = run
-    known = "rlc-nr or pdcp-nr or mac-nr or rlc-lte or mac-lte"
-    frames = read(file, "frame", ("frame.number",))
-    assert len(frames) == len(read(file, known, ("frame.number",))) > 5000
-    wrong = f"_ws.malformed or _ws.expert.severity >= {ERROR}"
-    assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
+    _, frames = run
+    assert len(frames.rows) == len(frames.having(*PROTOCOLS)) > 5000
+    assert frames.wrong() == []
 
 
-def read(file, display_filter: str, names: tuple[str, ...]) -> list[list[str]]:
-    """Fields of the PDUs that pass."""
-    return tshark.fields(file, f'frame.interface_name == "rlc" and ({display_filter})', names, *HEURISTICS)
+def frames_of(file: Path, names: tuple[str, ...]) -> tshark.Frames:
+    """Frames of both legs, with these fields."""
+    return tshark.Frames(file, "rlc", PROTOCOLS, names, *HEURISTICS)

@@ -20,7 +20,7 @@ from airpath.runner.work import versions
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.runs.memory import coarse_probes
-from airpath.runs.recorder import FILES, TRACES
+from airpath.runs.recorder import FILES
 from airpath_studies.outcome import Effort
 from airpath_studies.papers import PAPERS
 from airpath_studies.reproduction import Reproduction
@@ -172,20 +172,36 @@ def test_full_disk(room, tmp_path):
     assert os.listdir(tmp_path / "out") == []
 
 
-@pytest.mark.usefixtures("undrawn")
+def place(kind: str, file: Path, elsewhere: Path) -> None:
+    """Put a link to nothing, a pipe or a folder where a run writes a file."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    {"link": lambda path: path.symlink_to(elsewhere), "pipe": os.mkfifo, "folder": os.mkdir}[kind](file)
+
+
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
-@pytest.mark.parametrize("file", sampled([*TRACES, *sorted({*FILES} - {*TRACES})], 2))
-def test_what_has_the_name_of_a_runs_file_is_not_written_through(file, kind, tmp_path, airpath_command):
-    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
-    (out / file).parent.mkdir(parents=True)
-    {"link": lambda path: path.symlink_to(elsewhere), "pipe": os.mkfifo, "folder": os.mkdir}[kind](out / file)
+def test_what_has_the_name_of_a_runs_file_is_not_replaced_without_force(kind, tmp_path, airpath_command):
     words = "is a folder" if kind == "folder" else "holds a run already"
-    check_error(airpath_command("run", "umts-64-simple", "--out", out), "out", words, "another folder")
-    assert os.listdir((out / file).parent) == [Path(file).name]
-    if kind != "folder":
-        assert airpath_command("run", "umts-64-simple", "--out", out, "--force").code == 0
+    for number, file in enumerate(FILES):
+        out, elsewhere = tmp_path / str(number), tmp_path / "elsewhere"
+        place(kind, out / file, elsewhere)
+        check_error(airpath_command("run", "umts-64-simple", "--out", out), "out", words, "another folder")
+        assert os.listdir((out / file).parent) == [Path(file).name]
+        assert not elsewhere.exists()
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_has_the_name_of_a_runs_file_is_not_written_through(kind, tmp_path, airpath_command):
+    """Every second file is there: a run finds it next to files that are not."""
+    for first in (0, 1):
+        out = tmp_path / f"out{first}"
+        for number, file in enumerate(FILES[first::2]):
+            place(kind, out / file, tmp_path / f"elsewhere{number}")
+        words = ("run", "umts-64-simple", "--set", "duration=3 s", "--probes", "all", "--out", out, "--force")
+        assert airpath_command(*words).code == 0
         assert FinishedRun.open(out).summary["complete"]
-    assert not elsewhere.exists()
+        assert all((out / file).is_file() and not (out / file).is_symlink() for file in FILES[first::2])
+        assert not list(tmp_path.glob("elsewhere*"))
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "file"])

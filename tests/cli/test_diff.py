@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from conftest import check_error
+from conftest import check_error, no_pictures
 
 from airpath.experiments.difference import _result, difference, unpaired
 from airpath.runs.folder import run_to_folder
@@ -21,7 +21,8 @@ def runs(tmp_path_factory):
     for cc in ("cubic", "reno"):
         for seed in (1, 2, 3):
             scenario = load("umts-384", [("tcp.cc", cc), ("duration", "5 s")])
-            run_to_folder(scenario, seed, top / cc / str(seed), probes=[])
+            with no_pictures():
+                run_to_folder(scenario, seed, top / cc / str(seed), probes=[])
     return top
 
 

@@ -65,7 +65,8 @@ def cells(tmp_path_factory):
 def boxes_of(figure):
     """Boxes of all texts and legends outside of panels, and of the panels, in pixels."""
     figure.set_dpi(100)
-    FigureCanvasAgg(figure).draw()
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
     texts = [text for text in figure.texts if text.get_text()]
     panels = [axes for axes in figure.axes if axes.get_visible()]
     for axes in panels:
@@ -116,16 +117,24 @@ def overlap(first, second, slack=1.0):
     return True
 
 
+def near(boxes):
+    """Pairs of names whose rectangles overlap if they are not slanted: few of the thousands there are."""
+    names, corners = list(boxes), np.array(list(boxes.values()))
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    meet = ((low[:, None] < high[None]) & (low[None] < high[:, None])).all(axis=2)
+    return [(names[one], names[other]) for one, other in np.argwhere(np.triu(meet, 1))]
+
+
 def check(figure):
     """No text is cut, none covers another or a panel, and panels have half of both lengths of the picture."""
     boxes, panels = boxes_of(figure)
     width, height = figure.get_size_inches() * figure.dpi
     for name, corners in boxes.items():
         assert corners.min() >= -1 and (corners <= [width + 1, height + 1]).all(), f"{name} is cut"
-        for panel, box in panels.items():
-            assert not overlap(corners, corners_of_box(box)), f"{name} covers {panel}"
-    for (name, first), (other, second) in itertools.combinations(boxes.items(), 2):
-        assert not overlap(first, second), f"{name} covers {other}"
+    every = boxes | {panel: corners_of_box(box) for panel, box in panels.items()}
+    for name, other in near(every):
+        if name in boxes:
+            assert not overlap(every[name], every[other]), f"{name} covers {other}"
     check_share(figure, panels)
 
 
@@ -148,9 +157,16 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "count", "size"), sampled(itertools.product(KINDS, [1, 2, 6, 12, 16], SIZES), 16)
-)
+# One series, most of them, and a number between them: each with each kind, and with each size.
+COUNTS = [
+    (kind, count, size)
+    for row, kind in enumerate(KINDS)
+    for column, size in enumerate(SIZES)
+    for count in (1, (2, 6, 12)[(row + column) % 3], 16)
+]
+
+
+@pytest.mark.parametrize(("kind", "count", "size"), sampled(COUNTS, 12))
 def test_one_to_sixteen_series_are_legible_in_each_size(windows, kind, count, size):
     figure = airpath.plot_sweep(
         windows(count), by="initial_window", size=size, title="A title", **KINDS[kind]

@@ -114,7 +114,9 @@ def test_a_known_cell_comes_back_within_the_ranges():
 
 
 @pytest.mark.slow
-def test_short_recordings_of_a_slow_cell_tell_its_decorrelation():
+def test_short_recordings_of_a_slow_cell_tell_its_decorrelation(monkeypatch):
+    # Simulations correct the mean and the shadowing: the decorrelation is found before.
+    monkeypatch.setattr(cells, "CORRECTIONS", 0)
     # Two minutes have 15 times the decorrelation time: estimates scatter, and the ranges say so.
     slow = Cell("lte", "10 MHz", 12.0, 6.0, 8.0, 60.0)
     fits = [fit_cell(slow.record(120, seed, 14e6), workers=2, band="10 MHz") for seed in (1, 2)]
@@ -127,7 +129,9 @@ def test_short_recordings_of_a_slow_cell_tell_its_decorrelation():
 
 
 @pytest.mark.slow
-def test_fit_writes_a_cell_that_reacts_to_load(tmp_path, airpath_command):
+def test_fit_writes_a_cell_that_reacts_to_load(tmp_path, airpath_command, monkeypatch):
+    # Enough for a mean within a fifth.
+    monkeypatch.setattr(cells, "CORRECTION_RUNS", 40)
     file = tmp_path / "walk.ms"
     counts = KNOWN.record(120, 3, 6e6)
     file.write_text("".join(f"{ms}\n" for ms in np.repeat(np.arange(len(counts)), counts)))

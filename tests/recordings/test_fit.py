@@ -111,6 +111,7 @@ def test_means_of_groups_keep_the_mean():
     assert (np.diff(means) >= 0).all()
 
 
+@pytest.mark.slow
 def test_two_directions_tell_what_they_share():
     shared = KNOWN | {"shared": [0.0, 0.8], "outages": KNOWN["outages"] | {"shared": 0.9}}
     down, up = offered(shared, 3, 1000 * SECONDS), offered(shared, 3, 1000 * SECONDS, is_uplink=True)

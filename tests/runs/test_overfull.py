@@ -33,9 +33,10 @@ def rlc(name):
         pytest.param(DCH + BULK + FLOOD, "radio.dch.downlink (UE 0): 41", id="bearer"),
         # With a huge bandwidth-delay product.
         pytest.param(f'[wired]\ndelay = "20 s"\n{DCH}{FLOOD}', "link: 41", id="wire"),
+        pytest.param(rlc("am"), "radio.dch.downlink (UE 0): ", id="am"),
         *(
-            pytest.param(rlc(name), "radio.dch.downlink (UE 0): ", id=name)
-            for name in ("am", "um", "fixed_delay_arq")
+            pytest.param(rlc(name), "radio.dch.downlink (UE 0): ", id=name, marks=pytest.mark.slow)
+            for name in ("um", "fixed_delay_arq")
         ),
     ],
 )
@@ -46,6 +47,7 @@ def test_a_flooded_buffer_ends_the_run_with_its_name_and_the_flow(text, where):
     assert "of UE 0 (cbr)" in error, error
 
 
+@pytest.mark.slow
 def test_regions_fail_as_one_piece_does():
     # One thread cuts runs of 256 UEs and more into regions.
     text = 'wired.delay = "20 ms"\n[radio.dch]\nues = 200\n[[flow]]\nue = "each"\napp.bulk = {}\n'

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import sampled
 
 import airpath
 from airpath import _core
@@ -154,7 +155,7 @@ BOXES = """[...window.drawnTexts].filter(([, {texts}]) => texts.some(({text}) =>
     [text, left, right, top, bottom, canvas.width]))"""
 
 
-@pytest.mark.parametrize("width", [390, 640, 1280])
+@pytest.mark.parametrize("width", sampled([390, 640, 1280], 1))
 def test_words_of_the_path_are_whole_and_apart(drawn, width):
     drawn.view.set_viewport_size({"width": width, "height": 844})
     drops = drawn.view.evaluate(DROPS)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import sampled
 
 import airpath
 from airpath.captures import analyze, predictions
@@ -87,7 +88,7 @@ def rows(view: Any) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", sampled(["light", "dark"], 1))
 def test_a_page_of_a_capture_shows_what_happened_when(explained, opened, scheme):
     page, report = explained()
     own = opened(page, color_scheme=scheme)
@@ -254,7 +255,7 @@ def test_distributions_of_a_flow_are_those_of_the_report(explained, opened):
     assert own.view.evaluate(CHARTS) != charts
 
 
-@pytest.mark.parametrize("width", [390, 640, 1280, 1920])
+@pytest.mark.parametrize("width", sampled([390, 640, 1280, 1920], 1))
 def test_numbers_of_distributions_are_whole_and_apart(explained, opened, width):
     page, _ = explained()
     view = opened(page, viewport={"width": width, "height": 800}).view
@@ -298,7 +299,7 @@ def test_names_stay_text(explained, opened):
     assert view.locator("#says b").count() == 0
 
 
-@pytest.mark.parametrize("width", [1280, 1920, 390])
+@pytest.mark.parametrize("width", sampled([390, 1280, 1920], 1))
 def test_nothing_is_wider_than_the_page(explained, opened, width):
     page, _ = explained()
     view = opened(page, viewport={"width": width, "height": 800}).view
@@ -312,7 +313,7 @@ def test_nothing_is_wider_than_the_page(explained, opened, width):
         assert name["right"] <= took["left"] or name["bottom"] <= took["top"]
 
 
-@pytest.mark.parametrize("width", [1280, 1920])
+@pytest.mark.parametrize("width", sampled([1280, 1920], 1))
 def test_bars_have_most_of_a_waterfall_in_the_studio(serving, opened, width):
     own = opened(serving("lte-10mhz-10ue"), viewport={"width": width, "height": 800})
     own.press("f")

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
-from conftest import check_error
+from conftest import check_error, sampled
 
 import airpath
 from airpath import _core
@@ -1035,7 +1035,7 @@ def test_a_link_in_place_of_a_sweeps_own_file_is_refused_and_nothing_is_written(
     assert before == (sorted(elsewhere.iterdir()) if name == "runs" else elsewhere.read_text())
 
 
-@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", sampled(["<&- >&- 2>&-", "2>&-", ">&- 2>&-"], 1))
 def test_a_sweep_with_closed_standard_streams_is_made(closed, tmp_path):
     text = SHORT.replace("runs = 150", "runs = 2").replace("[1, 4]", "[4]")
     words = f'exec "$@" {closed}'

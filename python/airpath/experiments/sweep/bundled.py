@@ -8,6 +8,9 @@ from airpath.errors import SweepError
 from airpath.experiments.sweep.plan import Written
 from airpath.studies import installed, studies
 
+MARK = ":"
+"""In the name of every bundled sweep, between the paper and the experiment."""
+
 
 def bundled() -> dict[str, str]:
     """Names of the bundled sweeps, such as ``chan:figure-11``, and what each shows."""
@@ -23,9 +26,11 @@ def find(name_or_path: str) -> Written | Path:
     SweepError
         If it is neither.
     """
-    written: Written | None = studies("sweeps", "sweeps").sweep(name_or_path) if installed() else None
-    if written is not None:
-        return written
+    # All papers are imported to know their sweeps, which takes longer than to plan one.
+    if MARK in name_or_path and installed():
+        written: Written | None = studies("sweeps", "sweeps").sweep(name_or_path)
+        if written is not None:
+            return written
     path = Path(name_or_path)
     if path.suffix != ".toml" and not path.exists():
         known = f"one of {', '.join(bundled())}" if installed() else "install airpath-studies for some"

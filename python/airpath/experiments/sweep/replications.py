@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from airpath.runner.wanted import Once, Seeds, Wanted
 from airpath.runner.work import Rows
@@ -88,6 +87,8 @@ class Totals:
         known = (self._n > 1) & (self._mean != 0)
         if not known.any():
             return math.nan
+        from scipy.special import stdtrit  # Imported here: it loads slowly, and few sweeps go by a precision.
+
         n = self._n[known]
         half = stdtrit(n - 1, (1 + self._confidence) / 2) * np.sqrt(self._squares[known] / (n - 1) / n)
         return float(np.max(half / np.abs(self._mean[known])))
