@@ -187,6 +187,18 @@ def test_a_column_is_chosen_by_its_operator(tmp_path):
         read_recording(file, column="Sprint")
 
 
+def test_import_writes_both_files_or_none(tmp_path, airpath_command):
+    source, out = tmp_path / "ucc.csv", tmp_path / "rates.csv"
+    source.write_text(UCC)
+    wrong = airpath_command("import", source, "--out", out, "--radio", tmp_path / "none" / "radio.csv")
+    check_error(wrong, "--radio", "cannot write", "another place")
+    wrong = airpath_command("import", source, "--out", out, "--radio", source)
+    check_error(wrong, "--radio", "exists already", "--force")
+    wrong = airpath_command("import", source, "--out", out, "--radio", tmp_path / "." / out.name)
+    check_error(wrong, "--radio", "is the file of --out", "another")
+    assert [one.name for one in tmp_path.iterdir()] == ["ucc.csv"]
+
+
 def test_imported_rates_run_in_a_scenario_and_as_a_trace(tmp_path, airpath_command):
     source, out, radio = tmp_path / "ucc.csv", tmp_path / "rates.csv", tmp_path / "radio.csv"
     source.write_text("\n".join([UCC_HEADER, *(ucc(s, str(1000 + 500 * (s % 2))) for s in range(30))]))
