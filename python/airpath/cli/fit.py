@@ -24,8 +24,11 @@ from airpath.recordings.written import cell_toml, model_json, scenario_toml
 from airpath.report.fit import LEFT_OUT, cell_parameters, fit_report, warnings_of
 from airpath.runner.processes import processors
 from airpath.scenario import Scenario
+from airpath.terminal import clean
 
 SHORTEST_S = 60
+SLOWEST_BPS = 1000
+"""A process has at least this mean rate."""
 
 
 Form = Literal["process", "cell"]
@@ -69,13 +72,17 @@ def command(
     """Write a scenario whose link has the statistics of a recording, with a report on both."""
     if out != STANDARD_OUTPUT:
         check_free("--out", out, force)
+    is_model = out.suffix.lower() == ".json"
     if as_ == "cell":
-        _refuse_for_cells(**{"--uplink": uplink, "--mean": mean, "--out": out.suffix == ".json"})
+        _refuse_for_cells(**{"--uplink": uplink, "--mean": mean, "--out": is_model})
     elif band is not None:
         raise ScenarioError("--band", "is of a cell, and this is a process", "remove it, or write --as cell")
     if band is not None and band not in bands_of(technology):
         known = ", ".join(f"'{one}'" for one in bands_of(technology))
         raise ScenarioError("--band", f"'{band}' is none of {technology}", f"choose from {known}")
+    if is_model and mean is not None:
+        what = "is of a scenario, and this is a model alone"
+        raise ScenarioError("--mean", what, "remove it, and write channel.process.mean in the scenario")
     read = _part(read_recording(recording, column=column), from_, to)
     other = _part(read_recording(uplink), from_, to) if uplink else None
     fitted = (
@@ -84,20 +91,24 @@ def command(
         else _process(recording, read, uplink, other)
     )
     statistics = describe(read)
-    found = []
-    if transfers:
-        with progress_bar(f"transfers over {read.name}") as progress:
-            found = compare_transfers(read.in_ms(), fitted.link, progress=progress)
     warnings = warnings_of(read, statistics, describe_counts(read.in_ms()))
     comments = [
-        f"a download over a {fitted.what} fitted to {_origin(read)}",
+        f"a download over a {fitted.what} fitted to {clean(_origin(read))}",
         "",
         *(f"{one}" for one in warnings),
         f"mean {statistics.mean_mbps:.3f} Mbit/s; by airpath fit --as {as_}",
     ]
     text = fitted.text(comments, mean)
-    Scenario(out.stem, text)  # The core checks --mean.
-    written = model_json(fitted.model) if out.suffix == ".json" else text
+    try:
+        Scenario(out.stem, text)
+    except ScenarioError as error:
+        key, *rest = error.args
+        raise ScenarioError("--mean" if key.endswith(".process.mean") else key, *rest) from error
+    found = []
+    if transfers:
+        with progress_bar(f"transfers over {read.name}") as progress:
+            found = compare_transfers(read.in_ms(), fitted.link, progress=progress)
+    written = model_json(fitted.model) if is_model else text
     write_file("--out", out, written, force)
     if out == STANDARD_OUTPUT:
         return
@@ -129,12 +140,18 @@ def _process(path: Path, read: Recording, uplink: Path | None, other: Recording 
     own = read.in_ms()
     model = _fitted(path, own, other, _origin(read))
     model_up = _fitted(uplink, other.in_ms(), read, f"{other.name}, uplink") if uplink and other else None
+    notes = (
+        (f"{other.name} is shorter than half of {read.name}: what both share is not fitted",)
+        if other and "shared" not in model
+        else ()
+    )
     return _Fitted(
         "link",
         model,
         statistics_of(model, len(own)),
         lambda _: process(model),
         lambda comments, mean: scenario_toml(comments, model, model_up, mean),
+        notes,
     )
 
 
@@ -174,7 +191,11 @@ def _part(read: Recording, from_s: float, to_s: float | None) -> Recording:
     if end_s - from_s < SHORTEST_S:
         what = f"{max(end_s - from_s, 0):.1f} s of {read.name} are too short to fit"
         raise ScenarioError("RECORDING", what, f"give at least {SHORTEST_S} s; five minutes are better")
-    return read.part(from_s, end_s)
+    part = read.part(from_s, end_s)
+    if part.mean_bps < SLOWEST_BPS:
+        what = f"{read.name} carries less than {SLOWEST_BPS / 1000:g} kbit/s"
+        raise ScenarioError("RECORDING", what, "give a recording of a link in use")
+    return part
 
 
 def _fitted(path: Path, own: np.ndarray[Any, Any], other: Recording | None, origin: str) -> dict[str, Any]:
