@@ -116,7 +116,7 @@ def command(
         "recording": {"name": read.name, "format": read.format, "notes": list(read.notes)},
         "recorded": statistics.as_dict(),
         "modelled": fitted.statistics.as_dict(),
-        "transfers": [asdict(one) for one in found],
+        "transfers": [one.as_dict() for one in found],
         "warnings": warnings,
         "model": fitted.model,
     }
