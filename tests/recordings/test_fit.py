@@ -215,7 +215,7 @@ def test_a_recording_that_is_too_short_is_refused(tmp_path, airpath_command):
     nothing = tmp_path / "nothing.csv"
     nothing.write_text("time_s,rate_kbps\n0,0\n100,0\n")
     outcome = airpath_command("fit", nothing, "--out", tmp_path / "x.toml")
-    check_error(outcome, "RECORDING", "nothing.csv carries less than 1 kbit/s", "in use")
+    check_error(outcome, "RECORDING", "counts: the mean rate is 0 bit/s", "--from")
     outcome = airpath_command("fit", short, "--to", 70, "--out", tmp_path / "x.toml")
     check_error(outcome, "--to", "ends at 30.0 s", "earlier")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -27,8 +28,6 @@ from airpath.scenario import Scenario
 from airpath.terminal import clean
 
 SHORTEST_S = 60
-SLOWEST_BPS = 1000
-"""A process has at least this mean rate."""
 
 
 Form = Literal["process", "cell"]
@@ -85,11 +84,12 @@ def command(
         raise ScenarioError("--mean", what, "remove it, and write channel.process.mean in the scenario")
     read = _part(read_recording(recording, column=column), from_, to)
     other = _part(read_recording(uplink), from_, to) if uplink else None
-    fitted = (
-        _cell(recording, read, technology, band)
-        if as_ == "cell"
-        else _process(recording, read, uplink, other)
-    )
+    with _by_option():
+        fitted = (
+            _cell(recording, read, technology, band)
+            if as_ == "cell"
+            else _process(recording, read, uplink, other)
+        )
     statistics = describe(read)
     warnings = warnings_of(read, statistics, describe_counts(read.in_ms()))
     comments = [
@@ -99,11 +99,8 @@ def command(
         f"mean {statistics.mean_mbps:.3f} Mbit/s; by airpath fit --as {as_}",
     ]
     text = fitted.text(comments, mean)
-    try:
+    with _by_option():
         Scenario(out.stem, text)
-    except ScenarioError as error:
-        key, *rest = error.args
-        raise ScenarioError("--mean" if key.endswith(".process.mean") else key, *rest) from error
     found = []
     if transfers:
         with progress_bar(f"transfers over {read.name}") as progress:
@@ -122,6 +119,23 @@ def command(
     }
     notes = [*fitted.notes, LEFT_OUT[as_], f"written: {out}"]
     tell(json_, said, fit_report(read, statistics, fitted.statistics, found, warnings, notes))
+
+
+@contextlib.contextmanager
+def _by_option() -> Iterator[None]:
+    """Name the option in the core's errors about a model and its mean."""
+    try:
+        yield
+    except ScenarioError as error:
+        key, message, hint = error.args
+        _, is_model, below = key.partition(".process.model.")
+        if is_model:
+            option = "--uplink" if ".uplink." in key else "RECORDING"
+            what = f"no model can have this: {below}: {message}"
+            raise ScenarioError(option, what, "fit a part of it with --from and --to") from error
+        if key.endswith(".process.mean"):
+            raise ScenarioError("--mean", message, hint) from error
+        raise
 
 
 @dataclass(frozen=True)
@@ -191,11 +205,7 @@ def _part(read: Recording, from_s: float, to_s: float | None) -> Recording:
     if end_s - from_s < SHORTEST_S:
         what = f"{max(end_s - from_s, 0):.1f} s of {read.name} are too short to fit"
         raise ScenarioError("RECORDING", what, f"give at least {SHORTEST_S} s; five minutes are better")
-    part = read.part(from_s, end_s)
-    if part.mean_bps < SLOWEST_BPS:
-        what = f"{read.name} carries less than {SLOWEST_BPS / 1000:g} kbit/s"
-        raise ScenarioError("RECORDING", what, "give a recording of a link in use")
-    return part
+    return read.part(from_s, end_s)
 
 
 def _fitted(path: Path, own: np.ndarray[Any, Any], other: Recording | None, origin: str) -> dict[str, Any]:

@@ -28,8 +28,8 @@ def difference_report(found: Difference) -> Iterator[Part]:
     table = Table(*keys, "result", "A", "B", "B - A", "%", words=range(len(keys) + 1), keys=len(keys) + 1)
     for one in found.results[:MOST_ROWS]:
         point = (str(one.point.get(key, "")) for key in keys)
-        values = map(estimate_text, (one.a, one.b, one.difference))
-        table.add(*point, one.name, *values, _share(one))
+        means = map(estimate_text, (one.a, one.b, one.difference))
+        table.add(*point, one.name, *means, _share(one))
     yield table
     if (more := len(found.results) - MOST_ROWS) > 0:
         yield Note(f"and {counted(more, 'more result')}: see --format json")
