@@ -236,7 +236,11 @@ WRONG = {
         "Timestamp is '2020-02",
         "2020.02.14",
     ),
-    "two operators": (gophers("1,2,3").encode(), "a column for each of Verizon, TMobile", "--column"),
+    "two operators": (
+        gophers("1,2,3").encode(),
+        "a column for each of Verizon, TMobile",
+        "--column of airpath import",
+    ),
     "damaged": (gzip.compress(b"1\n2\n" * 1000)[:-20], "is damaged: it ends early", "fetch it again"),
     "no packets": (capture([]), "has no IP packets", "a capture of a transfer"),
     "six columns with no length": (b"1 1 1 1 100 0\n" * 3, "line 1: 100 bytes in 0 ms", "a length above 0"),

@@ -105,7 +105,7 @@ def read_gophers(name: str, text: str, operator: str | None = None) -> Recording
         raise LineError(
             1,
             f"the file has a column for each of {known}",
-            "choose one with --column, such as " + next(iter(columns)),
+            "choose one with --column of airpath import, such as " + next(iter(columns)),
         )
     chosen = next(iter(columns)) if operator is None else operator
     if chosen not in columns:
