@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 
 import numpy as np
 import pytest
 from conftest import check_error
 
 import airpath
+from airpath.recordings.felt import Felt
 from airpath.recordings.fitting import episodes_of, fit_process, group_means
-from airpath.recordings.judged import compare_transfers, offered, process, statistics_of
+from airpath.recordings.judged import compare_transfers, estimated, offered, process, statistics_of
 from airpath.recordings.statistics import binned, describe_counts
 
 KNOWN = {
@@ -68,7 +71,35 @@ def test_transfers_over_the_model_are_those_over_the_recording(recorded, fitted)
     part = recorded[: 1000 * 600]
     for one in compare_transfers(part, lambda _: process(fitted), (("BBR", "CoDel"),)):
         if one.metric != "timeouts":
-            assert abs(np.log(one.modelled / one.recorded)) < 0.35, one
+            assert abs(np.log(one.modelled.mean / one.recorded.mean)) < 0.35, one
+            # The windows of the recording overlap, those of the model do not: 20 of either.
+            assert one.recorded.n == 10 and one.modelled.n == 20
+            assert all(known.ci_low < known.mean < known.ci_high for known in (one.recorded, one.modelled))
+
+
+def test_the_interval_of_an_rtt_is_that_of_its_logarithm():
+    felt = [Felt(1.0, 10.0, 10.0, 10.0, 0.0), Felt(1.0, 1000.0, 10.0, 10.0, 0.0)]
+    known = estimated(felt, "rtt_p50")
+    assert known.mean == pytest.approx(100)
+    # Two values: Student's quantile is 12.706, and the standard error of the logarithms ln 10.
+    assert math.log(known.ci_high / known.mean) == pytest.approx(12.706 * math.log(10), rel=1e-3)
+    assert known.mean / known.ci_low == pytest.approx(known.ci_high / known.mean)
+    # Every second of overlapping windows tells the scatter, all tell the mean.
+    known = estimated([Felt(value, 1.0, 1.0, 1.0, 0.0) for value in (1.0, 9.0, 3.0, 9.0)], "goodput", 2)
+    assert (known.mean, known.n) == (5.5, 2)
+    assert known.half_width == pytest.approx(12.706, rel=1e-3)
+
+
+def test_a_report_has_the_intervals_of_transfers(recorded, tmp_path, airpath_command):
+    source, out = tmp_path / "drive.ms", tmp_path / "link.toml"
+    source.write_text("".join(f"{time}\n" for time in np.repeat(np.arange(130_000), recorded[:130_000])))
+    outcome = airpath_command("fit", source, "--out", out)
+    (row,) = (line for line in outcome.out.splitlines() if "CUBIC over drop-tail  goodput" in line)
+    assert re.search(r"\d ±  *\d|\[", row), row
+    assert "± is half of the 95 % confidence interval" in outcome.out
+    told = json.loads(airpath_command("fit", source, "--out", out, "--force", "--json").out)["transfers"]
+    assert {"setup", "metric", "recorded", "recorded_ci", "modelled", "modelled_ci"} == set(told[0])
+    assert told[0]["modelled_ci"][0] < told[0]["modelled"] < told[0]["modelled_ci"][1]
 
 
 def test_rare_packets_do_not_hide_the_correlation():
@@ -158,14 +189,19 @@ def test_what_is_written_runs_and_gives_the_same_bytes_again(recorded, tmp_path,
     assert airpath.run(changed, 1).summary["flows"] == one
 
 
-def test_mean_scales_what_is_written(recorded, tmp_path, airpath_command):
+def test_mean_scales_what_is_written(recorded, tmp_path, airpath_command, monkeypatch):
     source, out = tmp_path / "drive.ms", tmp_path / "fast.toml"
     source.write_text("".join(f"{time}\n" for time in np.repeat(np.arange(120_000), recorded[:120_000])))
     assert airpath_command("fit", source, "--out", out, "--no-transfers", "--mean", "20 Mbit/s").code == 0
     told = json.loads(airpath_command("describe", out, "--seconds", 2000, "--json").out)
     assert told[0]["mean_mbps"] == pytest.approx(20, rel=0.15)
-    wrong = airpath_command("fit", source, "--out", tmp_path / "w.toml", "--no-transfers", "--mean", "fast")
-    assert wrong.code == 2 and "mean" in wrong.err
+    monkeypatch.setattr(
+        "airpath.cli.fit.compare_transfers", None
+    )  # Before the transfers, which take a minute.
+    wrong = airpath_command("fit", source, "--out", tmp_path / "w.toml", "--mean", "fast")
+    check_error(wrong, "--mean", "not a bit rate", "kbit/s")
+    wrong = airpath_command("fit", source, "--out", tmp_path / "w.JSON", "--mean", "8 Mbit/s")
+    check_error(wrong, "--mean", "is of a scenario", "channel.process.mean")
 
 
 def test_a_recording_that_is_too_short_is_refused(tmp_path, airpath_command):
@@ -177,5 +213,25 @@ def test_a_recording_that_is_too_short_is_refused(tmp_path, airpath_command):
         (silent, str(silent), "outside outages"),
     ):
         check_error(airpath_command("fit", source, "--out", tmp_path / "x.toml"), key, cause, "")
+    nothing = tmp_path / "nothing.csv"
+    nothing.write_text("time_s,rate_kbps\n0,0\n100,0\n")
+    outcome = airpath_command("fit", nothing, "--out", tmp_path / "x.toml")
+    check_error(outcome, "RECORDING", "counts: the mean rate is 0 bit/s", "--from")
     outcome = airpath_command("fit", short, "--to", 70, "--out", tmp_path / "x.toml")
     check_error(outcome, "--to", "ends at 30.0 s", "earlier")
+
+
+def test_the_name_of_a_recording_is_a_comment_whatever_it_is(recorded, tmp_path, airpath_command):
+    source, out = tmp_path / "a\nduration = 3", tmp_path / "link.toml"
+    source.write_text("".join(f"{time}\n" for time in np.repeat(np.arange(70_000), recorded[:70_000])))
+    assert airpath_command("fit", source, "--out", out, "--no-transfers").code == 0
+    assert "fitted to a\\nduration = 3, 70 s" in out.read_text()
+
+
+def test_a_short_uplink_is_said_to_share_nothing(recorded, tmp_path, airpath_command):
+    down, up = tmp_path / "down.ms", tmp_path / "up.ms"
+    for file, length in ((down, 140_000), (up, 65_000)):
+        file.write_text("".join(f"{time}\n" for time in np.repeat(np.arange(length), recorded[:length])))
+    outcome = airpath_command("fit", down, "--uplink", up, "--out", tmp_path / "x.toml", "--no-transfers")
+    assert outcome.code == 0
+    assert "up.ms is shorter than half of down.ms: what both share is not fitted" in outcome.out

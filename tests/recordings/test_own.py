@@ -203,6 +203,8 @@ def test_wrong_options_are_refused(tmp_path, airpath_command):
         (("host",), "--out", "is missing", "name a folder"),
         (("host", "--out", out), "--token", "is missing", "that the server printed"),
         (("host:x", "--out", out, "--token", "t"), "HOST", "'x' is no port", "65535"),
+        (("", "--out", out, "--token", "t"), "HOST", "is missing", "--serve"),
+        (("host", "--limit", "inf"), "command line", "'--limit': Input should be less than", "--help"),
     ):
         check_error(airpath_command("record", *arguments), key, what, remedy)
     # No process listens on the discard port.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,6 +25,7 @@ from airpath.recordings.written import cell_toml, model_json, scenario_toml
 from airpath.report.fit import LEFT_OUT, cell_parameters, fit_report, warnings_of
 from airpath.runner.processes import processors
 from airpath.scenario import Scenario
+from airpath.terminal import clean
 
 SHORTEST_S = 60
 
@@ -69,35 +71,41 @@ def command(
     """Write a scenario whose link has the statistics of a recording, with a report on both."""
     if out != STANDARD_OUTPUT:
         check_free("--out", out, force)
+    is_model = out.suffix.lower() == ".json"
     if as_ == "cell":
-        _refuse_for_cells(**{"--uplink": uplink, "--mean": mean, "--out": out.suffix == ".json"})
+        _refuse_for_cells(**{"--uplink": uplink, "--mean": mean, "--out": is_model})
     elif band is not None:
         raise ScenarioError("--band", "is of a cell, and this is a process", "remove it, or write --as cell")
     if band is not None and band not in bands_of(technology):
         known = ", ".join(f"'{one}'" for one in bands_of(technology))
         raise ScenarioError("--band", f"'{band}' is none of {technology}", f"choose from {known}")
+    if is_model and mean is not None:
+        what = "is of a scenario, and this is a model alone"
+        raise ScenarioError("--mean", what, "remove it, and write channel.process.mean in the scenario")
     read = _part(read_recording(recording, column=column), from_, to)
     other = _part(read_recording(uplink), from_, to) if uplink else None
-    fitted = (
-        _cell(recording, read, technology, band)
-        if as_ == "cell"
-        else _process(recording, read, uplink, other)
-    )
+    with _by_option():
+        fitted = (
+            _cell(recording, read, technology, band)
+            if as_ == "cell"
+            else _process(recording, read, uplink, other)
+        )
     statistics = describe(read)
-    found = []
-    if transfers:
-        with progress_bar(f"transfers over {read.name}") as progress:
-            found = compare_transfers(read.in_ms(), fitted.link, progress=progress)
     warnings = warnings_of(read, statistics, describe_counts(read.in_ms()))
     comments = [
-        f"a download over a {fitted.what} fitted to {_origin(read)}",
+        f"a download over a {fitted.what} fitted to {clean(_origin(read))}",
         "",
         *(f"{one}" for one in warnings),
         f"mean {statistics.mean_mbps:.3f} Mbit/s; by airpath fit --as {as_}",
     ]
     text = fitted.text(comments, mean)
-    Scenario(out.stem, text)  # The core checks --mean.
-    written = model_json(fitted.model) if out.suffix == ".json" else text
+    with _by_option():
+        Scenario(out.stem, text)
+    found = []
+    if transfers:
+        with progress_bar(f"transfers over {read.name}") as progress:
+            found = compare_transfers(read.in_ms(), fitted.link, progress=progress)
+    written = model_json(fitted.model) if is_model else text
     write_file("--out", out, written, force)
     if out == STANDARD_OUTPUT:
         return
@@ -105,12 +113,29 @@ def command(
         "recording": {"name": read.name, "format": read.format, "notes": list(read.notes)},
         "recorded": statistics.as_dict(),
         "modelled": fitted.statistics.as_dict(),
-        "transfers": [asdict(one) for one in found],
+        "transfers": [one.as_dict() for one in found],
         "warnings": warnings,
         "model": fitted.model,
     }
     notes = [*fitted.notes, LEFT_OUT[as_], f"written: {out}"]
     tell(json_, said, fit_report(read, statistics, fitted.statistics, found, warnings, notes))
+
+
+@contextlib.contextmanager
+def _by_option() -> Iterator[None]:
+    """Name the option in the core's errors about a model and its mean."""
+    try:
+        yield
+    except ScenarioError as error:
+        key, message, hint = error.args
+        _, is_model, below = key.partition(".process.model.")
+        if is_model:
+            option = "--uplink" if ".uplink." in key else "RECORDING"
+            what = f"no model can have this: {below}: {message}"
+            raise ScenarioError(option, what, "fit a part of it with --from and --to") from error
+        if key.endswith(".process.mean"):
+            raise ScenarioError("--mean", message, hint) from error
+        raise
 
 
 @dataclass(frozen=True)
@@ -129,12 +154,18 @@ def _process(path: Path, read: Recording, uplink: Path | None, other: Recording 
     own = read.in_ms()
     model = _fitted(path, own, other, _origin(read))
     model_up = _fitted(uplink, other.in_ms(), read, f"{other.name}, uplink") if uplink and other else None
+    notes = (
+        (f"{other.name} is shorter than half of {read.name}: what both share is not fitted",)
+        if other and "shared" not in model
+        else ()
+    )
     return _Fitted(
         "link",
         model,
         statistics_of(model, len(own)),
         lambda _: process(model),
         lambda comments, mean: scenario_toml(comments, model, model_up, mean),
+        notes,
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from airpath.cli.arguments import ForceOption, JsonOption, argument, option
-from airpath.cli.output import STANDARD_OUTPUT, tell, write_file
+from airpath.cli.output import STANDARD_OUTPUT, opened, tell, write_file
 from airpath.errors import ScenarioError
 from airpath.recordings.reader import read_recording
 from airpath.recordings.statistics import describe
@@ -38,9 +38,13 @@ def command(
     found = read_recording(recording, column=column)
     if radio is not None and not (found.series and found.series.radio):
         raise ScenarioError("--radio", f"{found.name} has nothing but rates", "leave it out")
-    write_file("--out", out, found.text(), force)
-    if radio is not None:
-        write_file("--radio", radio, found.radio_text(), force)
+    if radio is not None and radio.resolve() == out.resolve():
+        raise ScenarioError("--radio", f"'{radio}' is the file of --out", "choose another place")
+    with opened("--out", out, force) as target:
+        # Both files appear, or none.
+        if radio is not None:
+            write_file("--radio", radio, found.radio_text(), force)
+        target.write(found.text().encode())
     if out == STANDARD_OUTPUT:
         return
     statistics = describe(found)

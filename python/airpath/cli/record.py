@@ -23,6 +23,7 @@ from airpath.report.recording import Link, describe_report
 from airpath.terminal import console_for, say
 
 SHORTEST_S = 5.0
+MOST_MB = 1e6
 FILES = {"downlink": "down.ms.gz", "uplink": "up.ms.gz"}
 
 
@@ -40,7 +41,7 @@ def command(
             "WORD", "alternate: one direction is kept busy, the other has a little; at_once: both are busy."
         ),
     ] = "alternate",
-    limit: Annotated[float, option("MB", "Volume that is sent at most.", min=1)] = 1000.0,
+    limit: Annotated[float, option("MB", "Volume that is sent at most.", min=1, max=MOST_MB)] = 1000.0,
     token: Annotated[
         str | None, option("TOKEN", "Word that both ends know; the server makes one if absent.")
     ] = None,
@@ -64,7 +65,7 @@ def command(
                 "--serve", "the server writes nothing and calls nobody", "remove HOST and --out"
             )
         return _serve(address, port, token or secrets.token_hex(4), most_packets, once)
-    if host is None:
+    if not host:
         raise ScenarioError("HOST", "is missing", "name the host of the server, or be one with --serve")
     if out is None:
         raise ScenarioError("--out", "is missing", "name a folder for the recording")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from airpath import _core
-from airpath.recordings.felt import METRICS, Felt, felt_of, link_of, middle, windows
+from airpath.recordings.felt import METRICS, WINDOW_S, Felt, felt_of, link_of, middle, windows
 from airpath.recordings.statistics import Statistics, describe_counts
 from airpath.scenario import Scenario
+from airpath.stats.estimate import Estimate, estimate
 
 Counts = NDArray[np.int32]
 Model = Mapping[str, Any]
@@ -68,14 +70,21 @@ class Compared:
         Congestion control and queue.
     metric : str
         One of `METRICS` or ``"timeouts"``.
-    recorded, modelled : float
-        Mean over windows of 60 s, geometric of an RTT.
+    recorded, modelled : Estimate
+        Mean over windows of 60 s, geometric of an RTT, with its interval.
     """
 
     setup: tuple[str, str]
     metric: str
-    recorded: float
-    modelled: float
+    recorded: Estimate
+    modelled: Estimate
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it; no interval of one window."""
+        said: dict[str, Any] = {"setup": self.setup, "metric": self.metric}
+        for name, known in (("recorded", self.recorded), ("modelled", self.modelled)):
+            said |= {name: known.mean, f"{name}_ci": [known.ci_low, known.ci_high] if known.n > 1 else None}
+        return said
 
 
 def compare_transfers(
@@ -94,16 +103,29 @@ def compare_transfers(
     if len(chosen) > number:
         chosen = [chosen[int(place)] for place in (np.arange(number) + 0.5) * len(chosen) / number]
     links = [link_of(one) for one in chosen]
+    # Each second is shared by two windows, unless some are left out.
+    step = 2 if len(counts) < len(chosen) * 1000 * WINDOW_S else 1
     found = []
     for done, setup in enumerate(setups):
         recorded = felt_of(lambda index: links[index], len(links), setup)
         progress((2 * done + 1) / (2 * len(setups)))
         modelled = felt_of(link, number, setup, is_seeded=True)
         progress((done + 1) / len(setups))
-        found += [compared(setup, metric, recorded, modelled) for metric in (*METRICS, "timeouts")]
+        found += [
+            Compared(setup, metric, estimated(recorded, metric, step), estimated(modelled, metric))
+            for metric in (*METRICS, "timeouts")
+        ]
     return found
 
 
-def compared(setup: tuple[str, str], metric: str, recorded: list[Felt], modelled: list[Felt]) -> Compared:
-    """Compare one metric."""
-    return Compared(setup, metric, middle(recorded, metric), middle(modelled, metric))
+def estimated(felt: list[Felt], metric: str, step: int = 1) -> Estimate:
+    """Mean as of `middle` with its interval, which each `step`-th window tells: they do not overlap."""
+    is_rtt = metric.startswith("rtt")
+    values = [float(getattr(one, metric)) for one in felt]
+    apart = estimate([math.log(value) for value in values[::step]] if is_rtt else values[::step])
+    mean = middle(felt, metric)
+    low, high = (
+        mean * math.exp(end - apart.mean) if is_rtt else mean + end - apart.mean
+        for end in (apart.ci_low, apart.ci_high)
+    )
+    return replace(apart, mean=mean, ci_low=low, ci_high=high)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 from airpath.errors import ScenarioError
 from airpath.files.text import open_to_read
 from airpath.recordings.formats import capture, opportunities, phones, rates
-from airpath.recordings.formats.table import LineError, refusal
+from airpath.recordings.formats.table import LineError, gaps_of, header_of, refusal
 from airpath.recordings.recording import Recording
 
 MOST_BYTES = 512_000_000
@@ -39,20 +42,26 @@ def read_recording(path: Path, *, column: str | None = None) -> Recording:
     """
     try:
         content = _content(path)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        problem = "it ends early" if isinstance(error, EOFError) else str(error)
+        raise ScenarioError(str(path), f"is damaged: {problem}", "fetch it again") from error
     except OSError as error:
         problem = error.strerror or str(error)
         raise ScenarioError(str(path), f"cannot be read: {problem}", "check the path") from error
-    except (EOFError, zlib.error) as error:
-        raise ScenarioError(str(path), f"is damaged: {error}", "fetch it again") from error
+    if len(content) > MOST_BYTES:
+        raise ScenarioError(str(path), f"is larger than {MOST_BYTES / 1e6:g} MB", "give a part of it")
     name = path.name.removesuffix(".gz")
     if capture.find(content):
         return capture.read(name, path)
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise ScenarioError(str(path), "is no text and no capture", f"give {KNOWN}") from error
+        hint = f"give {KNOWN}; as UTF-8, compressed by gzip or not"
+        raise ScenarioError(str(path), "is no text and no capture", hint) from error
+    del content
     try:
-        return _parsed(name, text, column)
+        found = _parsed(name, text, column)
+        return replace(found, notes=(*found.notes, *gaps_of(found.series))) if found.series else found
     except LineError as error:
         raise refusal(str(path), error) from error
 
@@ -78,7 +87,7 @@ def is_foreign(path: Path) -> bool:
     if not lines or opportunities.find_mahimahi(lines):
         return False
     if rates.find_csv(lines):
-        return not {name.strip() for name in lines[0].split(",")} <= NATIVE_COLUMNS
+        return not set(header_of(lines)) <= NATIVE_COLUMNS
     finders = (phones.find_ucc, phones.find_gophers, rates.find_two, rates.find_six, opportunities.find_light)
     return any(find(lines) for find in finders)
 
@@ -88,12 +97,8 @@ def _content(path: Path) -> bytes:
         content = file.read(MOST_BYTES + 1) or b""
     if content.startswith(GZIP):
         # Up to the limit: a small file may hold gigabytes.
-        inflater = zlib.decompressobj(wbits=31)
-        content = inflater.decompress(content, MOST_BYTES + 1)
-        if not inflater.eof and len(content) <= MOST_BYTES:
-            raise EOFError("it ends early")
-    if len(content) > MOST_BYTES:
-        raise OSError(27, f"is larger than {MOST_BYTES / 1e6:g} MB")
+        with gzip.open(io.BytesIO(content)) as plain:
+            return plain.read(MOST_BYTES + 1)
     return content
 
 
@@ -102,7 +107,7 @@ def _parsed(name: str, text: str, column: str | None) -> Recording:
     if not lines:
         raise LineError(1, "the file is empty", f"give {KNOWN}")
     if phones.find_ucc(lines):
-        return phones.read_ucc(name, text, column or "DL_bitrate")
+        return phones.read_ucc(name, text, "DL_bitrate" if column is None else column)
     if phones.find_gophers(lines):
         return phones.read_gophers(name, text, column)
     if column is not None:

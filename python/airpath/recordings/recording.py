@@ -121,8 +121,9 @@ class Recording:
         """Write it in neutral form: milliseconds, one opportunity in each line, or CSV of times and rates."""
         if self.counts is None:
             return self.channel()[1]["rows"]
-        times = np.repeat(np.arange(len(self.counts)), self.counts)
-        return "".join(f"{time}\n" for time in times.tolist())
+        busy = np.flatnonzero(self.counts)
+        numbers = zip(busy.tolist(), self.counts[busy].tolist(), strict=True)
+        return "".join(f"{time}\n" * count for time, count in numbers)
 
     def radio_text(self) -> str:
         """Write what else the log has, such as RSRP, as CSV; empty where a value is missing."""
@@ -140,5 +141,5 @@ class Recording:
             return "trace_file", {"trace": self.text()}
         series = self._series
         rows = zip(series.time_s.tolist(), series.rate_kbps.tolist(), strict=True)
-        text = "time_s,rate_kbps\n" + "".join(f"{time:.9g},{rate:.9g}\n" for time, rate in rows)
-        return "series", {"rows": text, "repeat": f"{series.end_s:.9g} s"}
+        text = "time_s,rate_kbps\n" + "".join(f"{time:.13g},{rate:.9g}\n" for time, rate in rows)
+        return "series", {"rows": text, "repeat": f"{series.end_s:.13g} s"}

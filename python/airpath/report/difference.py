@@ -28,7 +28,8 @@ def difference_report(found: Difference) -> Iterator[Part]:
     table = Table(*keys, "result", "A", "B", "B - A", "%", words=range(len(keys) + 1), keys=len(keys) + 1)
     for one in found.results[:MOST_ROWS]:
         point = (str(one.point.get(key, "")) for key in keys)
-        table.add(*point, one.name, _value(one.a), _value(one.b), _value(one.difference), _share(one))
+        means = map(estimate_text, (one.a, one.b, one.difference))
+        table.add(*point, one.name, *means, _share(one))
     yield table
     if (more := len(found.results) - MOST_ROWS) > 0:
         yield Note(f"and {counted(more, 'more result')}: see --format json")
@@ -49,7 +50,7 @@ def _how(found: Difference) -> str:
     return f"; ± is half of the 95 % confidence interval{ends}, of {of}"
 
 
-def _value(known: Estimate) -> str:
+def estimate_text(known: Estimate) -> str:
     """Write a mean with two significant digits of half its interval."""
     if known.n > 1 and known.half_width > 0:
         places = max(0, 1 - math.floor(math.log10(known.half_width)))

@@ -8,17 +8,18 @@ from airpath.recordings.cells import Fit
 from airpath.recordings.judged import Compared
 from airpath.recordings.recording import Recording
 from airpath.recordings.statistics import Statistics, describe
+from airpath.report.difference import estimate_text
 from airpath.report.document import BLANK, Items, Note, Part, Table
 from airpath.report.recording import statistics_table
 from airpath.terminal import number_text
 
 SHORT_S = 300
 LABELS = {
-    "goodput": ("goodput Mbit/s", 2),
-    "rtt_p50": ("median RTT ms", 0),
-    "rtt_p95": ("95th percentile of the RTT ms", 0),
-    "rtt_max": ("maximum RTT ms", 0),
-    "timeouts": ("timeouts per minute", 2),
+    "goodput": "goodput Mbit/s",
+    "rtt_p50": "median RTT ms",
+    "rtt_p95": "95th percentile of the RTT ms",
+    "rtt_max": "maximum RTT ms",
+    "timeouts": "timeouts per minute",
 }
 MOST_SIGMAS = 2.0
 LEFT_OUT = {
@@ -77,12 +78,16 @@ def fit_report(
     if transfers:
         table = Table("transfers of 60 s", "", "recorded", "modelled", "error %", words=(0, 1), keys=2)
         for one in transfers:
-            label, digits = LABELS[one.metric]
-            error = 100 * (one.modelled / one.recorded - 1) if one.recorded > 0 else None
+            true = one.recorded.mean
+            error = 100 * (one.modelled.mean / true - 1) if true > 0 else None
             shown = error if one.metric != "timeouts" else None
-            values = (number_text(value, digits) for value in (one.recorded, one.modelled))
-            table.add(" over ".join(one.setup), label, *values, number_text(shown, 0))
+            values = (estimate_text(known) for known in (one.recorded, one.modelled))
+            table.add(" over ".join(one.setup), LABELS[one.metric], *values, number_text(shown, 0))
         yield table
+        yield Note(
+            "± is half of the 95 % confidence interval, [its ends] where it is not symmetric; that of the "
+            "recording is from windows that do not overlap"
+        )
     yield BLANK
     if error := statistics.mean_error_percent:
         yield Note(f"the mean of the recording has a standard error of {error:.0f} % (blocks of 30 s)")

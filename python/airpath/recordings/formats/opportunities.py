@@ -8,10 +8,15 @@ idle link, so it shows how the link starts to serve and not how much it can carr
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
-from airpath.recordings.formats.table import LineError, counts_of, number
+from airpath.recordings.formats.table import LineError, counts_of, lines_of, number
 from airpath.recordings.recording import Recording
+
+_WRONG = re.compile(r"^(?![ \t]*+[0-9]{1,11}[ \t]*+$).*$", re.MULTILINE)
+"""A line that is not one number of milliseconds."""
 
 
 def find_mahimahi(lines: list[str]) -> bool:
@@ -21,22 +26,13 @@ def find_mahimahi(lines: list[str]) -> bool:
 
 def read_mahimahi(name: str, text: str) -> Recording:
     """Read milliseconds; lines that are out of order are sorted, as recorders of two threads write them."""
-    lines = text.split("\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
-    try:
-        times = np.array(
-            [int(line) if line.strip().isascii() else int("?") for line in lines], dtype=np.int64
-        )
-    except (ValueError, OverflowError):
-        for index, line in enumerate(lines, 1):
-            if not (line.strip().isascii() and line.strip().isdigit() and len(line.strip()) < 12):
-                problem = f"{line[:30]!r} is not a whole number of milliseconds"
-                raise LineError(index, problem, "write whole milliseconds, one in each line") from None
-        raise
+    text = text.rstrip()
+    if wrong := _WRONG.search(text):
+        line = text.count("\n", 0, wrong.start()) + 1
+        problem = f"{wrong[0][:30]!r} is not a whole number of milliseconds"
+        raise LineError(line, problem, "write whole milliseconds, one in each line")
+    times = np.fromstring(text, dtype=np.int64, sep=" ")
     disordered = int((np.diff(times) < 0).sum())
-    if times.min() < 0 or times.max() == 0:
-        raise LineError(len(lines), "the recording has no length", "write a last line above 0")
     notes = (f"{disordered} lines were out of order and have been sorted",) if disordered else ()
     return Recording(
         name, "opportunities by the millisecond (mahimahi)", counts_of(np.sort(times)), notes=notes
@@ -56,7 +52,7 @@ def read_light(name: str, text: str) -> Recording:
     """Read CellReplay's trains: the opportunities when their packets arrived."""
     times: list[int] = []
     last = -1.0
-    for line, content in enumerate(text.splitlines(), 1):
+    for line, content in enumerate(lines_of(text), 1):
         if not content.strip():
             continue
         parts = content.split()

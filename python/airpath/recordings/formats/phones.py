@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from array import array
 from datetime import datetime
 
 import numpy as np
 
-from airpath.recordings.formats.table import LineError, cell, number, optional, rows, series_of
+from airpath.recordings.formats.table import (
+    LineError,
+    cell,
+    check_row,
+    column_of,
+    header_of,
+    number,
+    optional,
+    rows,
+    series_of,
+)
 from airpath.recordings.recording import Recording
 
 STAMP = "%Y.%m.%d_%H.%M.%S"
@@ -19,12 +30,14 @@ UCC_RADIO = {
     "Speed": "speed_kmh",
 }
 IDLE = "I"
+LONGEST_BACK_S = 60
+"""Doubled seconds are at most so far from the last; more is another drive, or the end of summer time."""
 THROUGHPUT = "_throughput_mbps"
 
 
 def find_ucc(lines: list[str]) -> bool:
     """Whether the first line has the columns of G-NetTrack."""
-    names = [name.strip() for name in lines[0].split(",")] if lines else []
+    names = header_of(lines)
     return "Timestamp" in names and "DL_bitrate" in names
 
 
@@ -32,13 +45,13 @@ def read_ucc(name: str, text: str, column: str = "DL_bitrate") -> Recording:
     """Read rates in kbit/s by second, without doubled seconds, rows of an idle phone, and positions."""
     header, body = rows(text)
     at = {own: index for index, own in enumerate(header)}
-    times: list[float] = []
-    rates: list[float] = []
-    radio: dict[str, list[float]] = {to: [] for own, to in UCC_RADIO.items() if own in at}
+    at_time, at_rate = column_of(header, "Timestamp"), column_of(header, column)
+    times, rates = array("d"), array("d")
+    radio = {to: array("d") for own, to in UCC_RADIO.items() if own in at}
     doubled = idle = missing = 0
     first: datetime | None = None
     for line, row in body:
-        stamp = cell(line, row, at["Timestamp"], "Timestamp")
+        stamp = cell(line, row, at_time, "Timestamp")
         try:
             when = datetime.strptime(stamp, STAMP)
         except ValueError:
@@ -46,17 +59,19 @@ def read_ucc(name: str, text: str, column: str = "DL_bitrate") -> Recording:
         first = first or when
         time = (when - first).total_seconds()
         if times and time <= times[-1]:
+            if times[-1] - time > LONGEST_BACK_S:
+                problem = f"the Timestamp is {times[-1] - time:g} s before the last"
+                raise LineError(line, problem, "give one drive, without the end of summer time")
             doubled += 1
             continue
         if "State" in at and cell(line, row, at["State"], "State") == IDLE:
             idle += 1
             continue
-        rate = optional(line, column, cell(line, row, at[column], column))
+        rate = optional(line, column, cell(line, row, at_rate, column))
         if rate != rate:
             missing += 1
             continue
-        if rate < 0:
-            raise LineError(line, f"{column} is {rate:g}", "write kbit/s, 0 or more")
+        check_row(line, time, rate, times)
         times.append(time)
         rates.append(rate)
         for own, to in UCC_RADIO.items():
@@ -76,43 +91,36 @@ def read_ucc(name: str, text: str, column: str = "DL_bitrate") -> Recording:
 
 def find_gophers(lines: list[str]) -> bool:
     """Whether the first line names columns of throughput in Mbit/s."""
-    names = [name.strip() for name in lines[0].split(",")] if lines else []
-    return any(name.lower().endswith(THROUGHPUT) for name in names)
+    return any(name.lower().endswith(THROUGHPUT) for name in header_of(lines))
 
 
 def read_gophers(name: str, text: str, operator: str | None = None) -> Recording:
     """Read throughput in Mbit/s by second; `operator` chooses the column where there are several."""
     header, body = rows(text)
     columns = {
-        own[: -len(THROUGHPUT)]: index for index, own in enumerate(header) if own.lower().endswith(THROUGHPUT)
+        own[: -len(THROUGHPUT)]: column_of(header, own) for own in header if own.lower().endswith(THROUGHPUT)
     }
     if operator is None and len(columns) > 1:
         known = ", ".join(columns)
         raise LineError(
             1,
             f"the file has a column for each of {known}",
-            "choose one with --column, such as " + next(iter(columns)),
+            "choose one with --column of airpath import, such as " + next(iter(columns)),
         )
     chosen = next(iter(columns)) if operator is None else operator
     if chosen not in columns:
         raise LineError(1, f"there is no column of '{chosen}'", f"choose from {', '.join(columns)}")
-    times: list[float] = []
-    rates: list[float] = []
+    times, rates = array("d"), array("d")
     missing = 0
     for index, (line, row) in enumerate(body):
         rate = optional(line, f"{chosen}{THROUGHPUT}", cell(line, row, columns[chosen], chosen))
         if rate != rate:
             missing += 1
             continue
-        if rate < 0:
-            raise LineError(line, f"the throughput is {rate:g}", "write Mbit/s, 0 or more")
         # `seq_num` is the number of the second; Lumos5G counts from the row alone.
         at = header.index("seq_num") if "seq_num" in header else None
         time = float(index) if at is None else number(line, "seq_num", cell(line, row, at, "seq_num"))
-        if times and time <= times[-1]:
-            raise LineError(
-                line, f"second {time:g} is not after {times[-1]:g}", "give one walk or drive at a time"
-            )
+        check_row(line, time, 1000 * rate, times)
         times.append(time)
         rates.append(1000 * rate)
     notes = (f"{missing} seconds without a rate are left out",) if missing else ()
