@@ -149,12 +149,14 @@ impl Model {
             let message = format!("is no {form}: {}", error.to_string().lines().next().unwrap_or_default());
             ScenarioError::new("", message, "write a model as airpath fit does, as JSON or TOML")
         };
-        match text.trim_start().starts_with('{') {
-            true => serde_json::from_str(text).map_err(|error| wrong("JSON", &error)),
-            false => {
-                text.parse().map(toml::Value::Table).map_err(|error: toml::de::Error| wrong("TOML", &error))
-            }
+        let table: toml::Table = match text.trim_start().starts_with('{') {
+            true => serde_json::from_str(text).map_err(|error| wrong("JSON", &error))?,
+            false => text.parse().map_err(|error: toml::de::Error| wrong("TOML", &error))?,
+        };
+        if !table.contains_key("counts") {
+            return Err(wrong("model", &"counts is missing"));
         }
+        Ok(table.into())
     }
 
     /// Mean rate at IP level, over bins and episodes.

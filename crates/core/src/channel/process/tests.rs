@@ -251,6 +251,9 @@ fn model_is_read_from_json_and_toml() {
     let wrong = |given: &str| Model::read(given).unwrap_err().to_string();
     assert!(wrong("{\"counts\": [1, ").starts_with("is no JSON: EOF"), "{}", wrong("{\"counts\": [1, "));
     assert!(wrong("1\n2\n").starts_with("is no TOML: "), "{}", wrong("1\n2\n"));
+    for nothing in ["", "{}", "origin = 'elsewhere'"] {
+        assert!(wrong(nothing).starts_with("is no model: counts is missing"), "{}", wrong(nothing));
+    }
 }
 
 #[test]
