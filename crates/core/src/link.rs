@@ -119,7 +119,9 @@ impl HalfConfig {
         }
         let message =
             "packets leave it one by one, and with [umts] the times of each are fixed when it comes";
-        let hint = "choose queue.droptail or queue.red, or put it into a bearer of the cell";
+        let others = queue::Config::defaults().into_iter().filter(|queue| !queue.needs_line());
+        let others: Vec<_> = others.map(|queue| format!("queue.{}", queue.name())).collect();
+        let hint = format!("choose {}, or put it into a bearer of the cell", others.join(" or "));
         Err(ScenarioError::new(self.queue.name(), message, hint))
     }
 

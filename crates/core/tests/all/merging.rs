@@ -1,5 +1,6 @@
 //! How tables of one component merge: overrides, profiles, inheritance.
 
+use airpath_core::queue;
 use airpath_core::scenario::Scenario;
 use airpath_core::tcp::cc;
 use toml::{Table, Value};
@@ -379,9 +380,7 @@ fn a_buffer_below_a_packet_is_refused_with_the_key() {
     let error = |text: &str, overrides: &[(&str, &str)]| try_parse(text, overrides).err().unwrap_or_default();
     let queue = "radio.dch.downlink.queue";
     let limit = |name: &str, bytes: &str| (format!("{queue}.{name}"), format!("{{ bytes = \"{bytes}\" }}"));
-    for name in
-        ["droptail", "drophead", "codel", "fq_codel", "pie", "dualpi2", "pdpc", "red", "predicted_sojourn"]
-    {
+    for name in queue::Config::NAMES {
         let (key, value) = limit(name, "1499 B");
         let says = format!(
             "{queue}.{name}.bytes: a buffer of 1499 B has no room for a packet of 1500 B, which a flow sends; write at \
