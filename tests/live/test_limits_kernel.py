@@ -69,11 +69,9 @@ def limited(start, tmp_path):
     return call
 
 
-# A server that misses its pace, as beside other tests, looks like a link.
-PACED = pytest.param("paced", marks=[pytest.mark.slow, pytest.mark.alone])
-
-
-@pytest.mark.parametrize("how", [*sampled([how for how in SITUATIONS if how != "paced"], 3), PACED])
+# Beside other tests a sender misses its pace, which looks like another limit.
+@pytest.mark.alone
+@pytest.mark.parametrize("how", sampled(list(SITUATIONS), 3))
 def test_the_largest_share_is_what_limits_the_kernel(how, limited, tmp_path):
     packets, rows, expected = SITUATIONS[how]
     whole, kernel = limited(how, packets, rows)
