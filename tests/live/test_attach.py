@@ -44,7 +44,7 @@ def child(number):
     sh(enter + f"ip -6 addr add 2001:db8:{number}::2/64 dev eth0 nodad")
     sh(enter + "ip link set eth0 up"); sh(enter + "ip link set lo up")
     sh(enter + f"ip route add default via 192.0.2.{4 * number + 1}")
-    # As many distributions have it.
+    # The default of many distributions.
     sh(enter + "sysctl -qw net.ipv4.conf.all.rp_filter=1")
     return process
 sh("ip link set lo up")
@@ -147,7 +147,7 @@ def test_ipv6_passes_the_bearer_too(world):
 
 
 def test_a_connection_goes_on_when_the_link_comes_and_goes(world):
-    """1 MB: some of it before the link is there, some behind it, the rest after it was killed."""
+    """1 MB: some of it before the link is there, some over it, the rest after it was killed."""
     enter = [*inside(world.target), sys.executable, "-c", CLIENT]
     with attached(world, *SLOW) as link:
         client = subprocess.Popen(
@@ -161,8 +161,8 @@ def test_a_connection_goes_on_when_the_link_comes_and_goes(world):
     assert 0.4 < float(said) < 10
 
 
-# Datagrams every 5 ms until the end of the standard input; prints how many were lost, and the longest
-# round trip.
+# Datagrams every 5 ms until the end of the standard input; prints how many were lost, and the maximum
+# RTT.
 BESIDE = """
 import select, socket, sys, time
 lost, longest = 0, 0.0

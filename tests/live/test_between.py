@@ -1,4 +1,4 @@
-"""A gateway between two interfaces: for a phone or a machine behind it."""
+"""A gateway between two interfaces, for a phone or a machine on its far side."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_phone_reaches_the_world_through_the_bearer_alone(network, tmp_path):
         assert 40 < rtt_ms(network.phone, "2001:db8::1") < 60
         (seconds,) = client(network.phone, "download", "192.0.2.1", "250000")
         assert 0.45 < seconds < 1.2
-        # Traffic of others: that of the gateway itself, and what it does not forward.
+        # The gateway's own traffic and packets that it does not forward are not shaped.
         assert network.seen(network.gateway) == "192.0.2.2"
         assert rtt_ms(network.gateway, "192.0.2.1") < 10
         assert network.seen(network.third) == ""

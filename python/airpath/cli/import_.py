@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 from airpath.cli.arguments import ForceOption, JsonOption, argument, option
-from airpath.cli.output import STANDARD_OUTPUT, opened, tell, write_file
+from airpath.cli.output import STANDARD_OUTPUT, opened, tell
 from airpath.errors import ScenarioError
 from airpath.recordings.reader import read_recording
 from airpath.recordings.statistics import describe
@@ -40,11 +41,10 @@ def command(
         raise ScenarioError("--radio", f"{found.name} has nothing but rates", "leave it out")
     if radio is not None and radio.resolve() == out.resolve():
         raise ScenarioError("--radio", f"'{radio}' is the file of --out", "choose another place")
-    with opened("--out", out, force) as target:
-        # Both files appear, or none.
+    with ExitStack() as files:  # Both appear, or none.
+        files.enter_context(opened("--out", out, force)).write(found.text().encode())
         if radio is not None:
-            write_file("--radio", radio, found.radio_text(), force)
-        target.write(found.text().encode())
+            files.enter_context(opened("--radio", radio, force)).write(found.radio_text().encode())
     if out == STANDARD_OUTPUT:
         return
     statistics = describe(found)

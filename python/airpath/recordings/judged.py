@@ -1,4 +1,4 @@
-"""Judges a fitted model by its recording: statistics, and what TCP sees, beside each other."""
+"""Compares a fitted model with its recording, by statistics and by what TCP sees."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Compared:
     modelled: Estimate
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it; no interval of one window."""
+        """Return the values for JSON; a single window has no interval."""
         said: dict[str, Any] = {"setup": self.setup, "metric": self.metric}
         for name, known in (("recorded", self.recorded), ("modelled", self.modelled)):
             said |= {name: known.mean, f"{name}_ci": [known.ci_low, known.ci_high] if known.n > 1 else None}
