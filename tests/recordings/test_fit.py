@@ -85,9 +85,14 @@ def test_the_interval_of_an_rtt_is_that_of_its_logarithm():
     assert math.log(known.ci_high / known.mean) == pytest.approx(12.706 * math.log(10), rel=1e-3)
     assert known.mean / known.ci_low == pytest.approx(known.ci_high / known.mean)
     # Every second of overlapping windows tells the scatter, all tell the mean.
-    known = estimated([Felt(value, 1.0, 1.0, 1.0, 0.0) for value in (1.0, 9.0, 3.0, 9.0)], "goodput", 2)
-    assert (known.mean, known.n) == (5.5, 2)
+    felt = [Felt(value, 1.0, 1.0, 1.0, value - 100) for value in (101.0, 109.0, 103.0, 109.0)]
+    known = estimated(felt, "goodput", 2)
+    assert (known.mean, known.n) == (105.5, 2)
     assert known.half_width == pytest.approx(12.706, rel=1e-3)
+    # No count is below 0.
+    known = estimated(felt, "timeouts", 2)
+    assert (known.mean, known.ci_low) == (5.5, 0)
+    assert known.ci_high == pytest.approx(5.5 + 12.706, rel=1e-3)
 
 
 def test_a_report_has_the_intervals_of_transfers(recorded, tmp_path, airpath_command):

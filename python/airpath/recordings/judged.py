@@ -125,7 +125,7 @@ def estimated(felt: list[Felt], metric: str, step: int = 1) -> Estimate:
     apart = estimate([math.log(value) for value in values[::step]] if is_rtt else values[::step])
     mean = middle(felt, metric)
     low, high = (
-        mean * math.exp(end - apart.mean) if is_rtt else mean + end - apart.mean
+        mean * math.exp(end - apart.mean) if is_rtt else max(0.0, mean + end - apart.mean)
         for end in (apart.ci_low, apart.ci_high)
     )
     return replace(apart, mean=mean, ci_low=low, ci_high=high)
