@@ -373,9 +373,10 @@ def test_an_open_waterfall_is_that_of_the_run_that_is_shown(serving, opened):
     own.view.wait_for_function(
         "(before) => document.querySelector('.fall-row')?.innerText !== before", arg=before
     )
-    is_there = "run.changes?.[0]?.endsWith('=96 kbit/s') && run.waterfall"
-    told = own.view.wait_for_function(f"import('studio/main').then(({{ store: {{ run }} }}) => {is_there})")
-    (told,) = told.json_value()
+    # A promise would not be waited for.
+    own.view.evaluate("import('studio/main').then(({ store }) => { window.shown = store; })")
+    is_there = "shown.run.changes?.[0]?.endsWith('=96 kbit/s') && shown.run.waterfall"
+    (told,) = own.view.wait_for_function(is_there).json_value()
     active_s = told["phases"]["active_s"]
     assert active_s > 160  # 2 MB at no more than 96 kbit/s.
     own.view.wait_for_function(
