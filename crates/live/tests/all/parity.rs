@@ -10,7 +10,6 @@ use airpath_core::element::{Capture, Element};
 use airpath_core::host::{Beside, FlowSpec, Host};
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
-use airpath_core::radio;
 use airpath_core::rng::{Stream, stream};
 use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation};
@@ -22,28 +21,32 @@ use airpath_live::port::Port;
 use std::collections::{HashMap, VecDeque};
 
 /// Longer runs are cut here: what matters is what may happen, and it has happened by then.
-fn longest(_: &Scenario) -> Duration {
-    Duration::from_secs(40)
-}
+const LONGEST: Duration = Duration::from_secs(40);
+/// Events of a run that is long enough: a transfer is under way.
+const BRIEF: usize = 10_000;
+/// Events of a run in which most things have happened.
+const WHOLE: usize = 60_000;
 
-/// Most has happened by then. Shared cells have many events in a second.
-fn quick(scenario: &Scenario) -> Duration {
-    let is_shared = matches!(scenario.radio, radio::Config::Lte(_) | radio::Config::Hsdpa(_));
-    Duration::from_secs(if is_shared && scenario.handover.is_empty() { 5 } else { 20 })
-}
-
-fn bundled(longest: fn(&Scenario) -> Duration) -> Vec<(String, Scenario)> {
+fn bundled(events: usize) -> Vec<(String, Scenario)> {
     let mut found = Vec::new();
     for (name, text) in BUNDLED {
-        let mut scenario = Scenario::parse(text, &[]).unwrap();
-        scenario.duration = scenario.duration.min(longest(&scenario));
-        found.push((name.to_string(), scenario));
+        found.push((name.to_string(), with_events(events, Scenario::parse(text, &[]).unwrap())));
     }
     assert!(found.len() >= 4, "only {} scenarios were found", found.len());
     for (name, text) in [("LTE", LTE), ("HSDPA", HSDPA), ("queues", QUEUES)] {
         found.push((name.to_owned(), Scenario::parse(text, &[]).unwrap()));
     }
     found
+}
+
+/// The scenario, cut to a run of `events` to about twice as many events, if it is not over before.
+fn with_events(events: usize, mut scenario: Scenario) -> Scenario {
+    let whole = scenario.duration.min(LONGEST);
+    scenario.duration = whole.min(Duration::from_millis(200));
+    while scenario.duration < whole && simulated(&scenario).0.len() < events {
+        scenario.duration = whole.min(scenario.duration * 2);
+    }
+    scenario
 }
 
 /// Cells that UEs with traffic of every kind share.
@@ -219,17 +222,17 @@ fn hosts(scenario: &Scenario, flows: &[FlowSpec]) -> [Host; 2] {
 
 #[test]
 fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log_in_brief() {
-    with_hosts_on_the_path(quick);
+    with_hosts_on_the_path(BRIEF);
 }
 
 #[test]
 #[ignore = "slow"]
 fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_whole_log() {
-    with_hosts_on_the_path(longest);
+    with_hosts_on_the_path(WHOLE);
 }
 
-fn with_hosts_on_the_path(longest: fn(&Scenario) -> Duration) {
-    for (name, scenario) in bundled(longest) {
+fn with_hosts_on_the_path(events: usize) {
+    for (name, scenario) in bundled(events) {
         let (events, capture, flows, _) = simulated(&scenario);
         let boxed = hosts(&scenario, &scenario.flows()).map(|host| Box::new(host) as Box<dyn Element>);
         let plan = scenario.plan(1, boxed, None);
@@ -369,17 +372,17 @@ fn live_end(dir: Dir, simulated: Option<Host>) -> Box<dyn Element> {
 
 #[test]
 fn with_hosts_outside_the_late_driver_writes_the_simulators_log_in_brief() {
-    with_hosts_outside(quick);
+    with_hosts_outside(BRIEF);
 }
 
 #[test]
 #[ignore = "slow"]
 fn with_hosts_outside_the_late_driver_writes_the_simulators_whole_log() {
-    with_hosts_outside(longest);
+    with_hosts_outside(WHOLE);
 }
 
-fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
-    for (name, scenario) in bundled(longest) {
+fn with_hosts_outside(events: usize) {
+    for (name, scenario) in bundled(events) {
         // Both ends number the flows of UE 0 as they see them.
         let flows = scenario.flows();
         if flows.iter().filter(|flow| flow.ue == UE).count() != 1

@@ -221,9 +221,9 @@ fn pairing_makes_a_bin_more_even_or_more_clumped() {
     let spread = |pairing: &str| {
         let texture = "counts = [10]\n[[texture]]\npackets = [1]\nsilences_ms = [1, 2, 4, 8, 18, 27]\n";
         let config = config(&(texture.to_owned() + pairing));
-        let counts = by_ms(&config, 1, "ue0.downlink.channel", 200_000);
+        let counts = by_ms(&config, 1, "ue0.downlink.channel", 30_000);
         let halves = counts.chunks_exact(100).map(|bin| f64::from(bin[..50].iter().sum::<u32>()) - 5.0);
-        halves.map(|half| half * half).sum::<f64>() / 2000.0
+        halves.map(|half| half * half).sum::<f64>() / 300.0
     };
     let [even, independent, clumped] = ["pairing = -1", "", "pairing = 1"].map(spread);
     assert!(even < 0.8 * independent && clumped > 1.3 * independent, "{even} {independent} {clumped}");
