@@ -308,6 +308,7 @@ def test_a_link_there_and_back(studio, context):
     ]
     assert own.state("[store.state.shown, store.state.range, store.state.at]") == [1, [3, 4], 3.2]
     own.view.locator("#link").click()
+    own.view.locator("#links[open]").wait_for()
     assert own.view.locator("#link-text").input_value() == link
     own.view.keyboard.press("Escape")
     own.view.get_by_role("button", name="Remove B").click()
@@ -328,6 +329,7 @@ def test_a_link_of_a_file_has_its_text_and_opens_in_another_studio(studio, brows
     own.run()
     own.until("location.hash.includes('exam.toml')")
     own.view.locator("#link").click()
+    own.view.locator("#links[open]").wait_for()
     link = own.view.locator("#link-text").input_value()
     assert str(file) in own.view.locator("#link-about").inner_text()
     with_file.close()

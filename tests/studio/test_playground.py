@@ -163,6 +163,7 @@ def test_the_other_messages(asked):
 
 def test_a_link_is_the_whole_address(studio, site):
     studio.view.locator("#link").click()
+    studio.view.locator("#links[open]").wait_for()
     assert studio.view.locator("#link-text").input_value() == f"{site.address}#umts-384?seed=1"
 
 
