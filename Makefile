@@ -156,7 +156,7 @@ bench: build ## measure speed against ns-2, overheads of a run, sweeps, the live
 
 .PHONY: trajectories
 trajectories: build ## record the events of the bundled scenarios as the tests' reference, after an intended change
-	$(BIN)/python tests/runs/test_trajectories.py
+	PYTHONPATH=tests:tools $(BIN)/python tests/runs/test_trajectories.py
 
 .PHONY: instructions
 instructions: build ## count the instructions per packet and record them for `make test-all`

@@ -138,6 +138,7 @@ def test_coroutines_of_both_ends_share_a_test(theirs):
     assert done.code == 0, done.out
 
 
+@pytest.mark.slow
 def test_a_marker_says_what_link_and_arguments_change_it(theirs):
     done = theirs(
         """
@@ -156,6 +157,7 @@ def test_a_marker_says_what_link_and_arguments_change_it(theirs):
     assert done.code == 0, done.out
 
 
+@pytest.mark.slow
 def test_the_files_of_a_test_that_fails_are_kept(theirs, tmp_path):
     tests = DOWNLOAD + "    assert not 'enough'\n" + DOWNLOAD.replace("test_download", "test_that_passes")
     done = theirs(tests, "--airpath-out", "kept")

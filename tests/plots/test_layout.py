@@ -183,6 +183,7 @@ def test_sixteen_long_names_are_legible_in_each_size(windows, size):
     check(airpath.plot_sweep(windows(16), size=size, **ask).draw())
 
 
+@pytest.mark.slow
 def test_an_error_names_a_size_that_is_enough(windows):
     ask = KINDS["line"] | {"by": "initial_window"}
     with pytest.raises(SweepError, match=r"give 2x[\d.]+ inches") as error:

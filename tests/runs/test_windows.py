@@ -36,6 +36,7 @@ def there(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_a_run_has_the_files_that_it_has_elsewhere(there, tmp_path, airpath_command):
     short = ("umts-384", "--set", "flow.0.app.file.size=5 kB")
     assert there("run", *short, "--out", "out")[0] == 0
@@ -52,6 +53,7 @@ def test_a_run_has_the_files_that_it_has_elsewhere(there, tmp_path, airpath_comm
     assert there("run", *short, "--out", "out", "--force")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_folder_in_use_is_refused_with_its_holder(there, tmp_path):
     program = (
         "import pathlib, subprocess, sys; from airpath.runs.recorder import prepare\n"

@@ -119,6 +119,7 @@ def test_it_opens_the_browser_unless_refused_by_a_page_that_only_this_user_can_r
     assert not door.exists()
 
 
+@pytest.mark.slow
 def test_many_connections(process):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, 4096), hard), hard))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
+from conftest import sampled
 from playground import write
 from website.models import Model, modelled
 from website.pages import DOCS, ROOT
@@ -77,7 +78,7 @@ def opened(browser, site) -> Iterator[Any]:
     assert all(request.startswith(f"{site.origin}/") for request in view.requests)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", sampled(MODELS, 1))
 def test_what_a_model_shows_is_what_the_command_finds(opened, name):
     model = Model.read(MODELS[name])
     page = opened(f"embed.html?{quote(json.dumps(model.wanted()))}")

@@ -121,6 +121,7 @@ def test_the_worker_analyses_packets_as_the_server_does(asked):
     assert rows == native.rows and len(rows) == 3
 
 
+@pytest.mark.slow
 def test_names_of_flows_are_the_servers_for_every_bundled_scenario(asked):
     short = ["duration=3 s"]
     told = asked(*({"do": "run", "base": name, "set": short} for name in bundled()))

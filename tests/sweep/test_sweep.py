@@ -292,6 +292,7 @@ duration = "2 s"
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_is_recorded_and_the_others_are_made(tmp_path, airpath_command):
     path, out = written(tmp_path, FAILING), tmp_path / "out"
     said = "packets are held here at 0.067 s of the run"

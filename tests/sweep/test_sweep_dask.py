@@ -403,6 +403,7 @@ def made_by_openssl(folder):
 
 
 @needs("openssl")
+@pytest.mark.slow
 def test_a_cluster_with_tls_takes_those_whom_its_authority_knows(tmp_path, local, airpath_command):
     folder = tmp_path / "cluster"
     folder.mkdir()
