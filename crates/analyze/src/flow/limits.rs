@@ -153,6 +153,8 @@ pub struct Limits {
     round: Round,
     round_end: u64,
     round_from: (u64, u64),
+    /// The round trip began with nothing in flight, and nothing was acknowledged since.
+    began_idle: bool,
     trend: [u64; TREND],
     trend_seen: usize,
     totals: Totals,
@@ -413,7 +415,13 @@ impl Limits {
             Phase::Loss { has_progress, .. } => *has_progress = true,
             _ => {}
         }
-        if una >= self.round_end && self.has_sent {
+        if una < self.round_end || !self.has_sent {
+            return;
+        }
+        if std::mem::take(&mut self.began_idle) && una < self.max {
+            // The first ACK covers a part of the burst. The round trip ends when all of the burst is acknowledged.
+            (self.round_end, self.round_from.1) = (self.max, self.max);
+        } else {
             self.end_round(now);
         }
     }

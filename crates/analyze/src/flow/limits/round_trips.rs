@@ -17,6 +17,7 @@ impl Limits {
     pub(super) fn begin_round(&mut self) {
         self.round = Round::default();
         self.round.flight = self.flight();
+        self.began_idle = self.flight() == 0;
         self.round_end = self.max.max(self.una.unwrap_or(0) + 1);
         self.round_from = (self.una.unwrap_or(0), self.max);
     }

@@ -167,6 +167,18 @@ fn a_stream_that_pauses_is_the_application() {
 }
 
 #[test]
+fn a_stream_whose_pauses_are_short_does_not_start_slowly_again_and_again() {
+    // 10 and 14 ms of a round trip of 60 ms: too short to be seen as pauses at once.
+    for gap_us in [10_000, 14_000] {
+        for place in PLACES {
+            let shares = bursts(60, gap_us, 60_000, 0).shares(place);
+            assert!(shares.slow_start < 0.1, "{place}, {gap_us} us: {shares:?}");
+            assert!(shares.application + shares.unknown > 0.8, "{place}, {gap_us} us: {shares:?}");
+        }
+    }
+}
+
+#[test]
 fn a_window_of_ten_segments_that_is_always_full_is_the_receive_window() {
     for place in PLACES {
         let mut path = Path::default();
