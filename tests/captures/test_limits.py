@@ -1,7 +1,7 @@
 """What limits a run is known from how it was made; the analysis says so, wherever the capture was taken.
 
-No simulated application is a slow reader or a stream: these are in `tests/live/test_limits_kernel.py` and
-in `crates/analyze/src/flow/limits/tests.rs`.
+No simulated application is a slow reader: it is in `tests/live/test_limits_kernel.py` and in
+`crates/analyze/src/flow/limits/tests.rs`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ app.bulk = {}
 """
 ROWS = "radio.variable.downlink.channel.series.rows"
 QUEUE = "radio.variable.downlink.queue.droptail.packets"
+STREAM = '{ messages = { size = { constant = "20 kB" }, interval = { constant = "100 ms" } } }'
 PAGE = {"flow.0.app": '{ web = { objects = 60, object = "40 kB" } }'}
 SITUATIONS = {
     "page": (PAGE, "application"),
@@ -73,6 +74,14 @@ SITUATIONS = {
     ),
     "losses at random": ({"wired.loss": "1 %"}, "loss"),
     "no buffer, as a policer": ({QUEUE: 6}, "loss"),
+    # Between the last ACK of a message and the next: 32, 12 and 2 ms. Over 60 ms of wire messages overlap.
+    **{
+        f"stream over {delay_ms} ms of wire": (
+            {"flow.0.app": STREAM, "wired.delay": f"{delay_ms} ms"},
+            "application",
+        )
+        for delay_ms in (20, 30, 35, 60)
+    },
 }
 
 
