@@ -107,7 +107,9 @@
     const lines = [...range.getClientRects()].filter(({ width }) => width > 0);
     if (!lines.length) continue;
     texts.add(element);
-    if (/hidden|clip/.test(styleOf(element).overflowX) && element.scrollWidth > element.clientWidth + SLACK) tell("text is cut", element);
+    const isCut = /hidden|clip/.test(styleOf(element).overflowX) && element.scrollWidth > element.clientWidth + SLACK;
+    if (isCut && element.title !== node.data) tell("text is cut", element);
+    else if (isCut) add(element, element.getBoundingClientRect(), "text");
     else for (const line of lines.slice(0, 400)) add(element, line, "text");
   }
 

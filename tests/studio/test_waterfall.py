@@ -375,7 +375,7 @@ def test_an_open_waterfall_is_that_of_the_run_that_is_shown(serving, opened):
     )
     # A promise would not be waited for.
     own.view.evaluate("import('studio/main').then(({ store }) => { window.shown = store; })")
-    is_there = "shown.run.changes?.[0]?.endsWith('=96 kbit/s') && shown.run.waterfall"
+    is_there = "() => shown.run.changes?.[0]?.endsWith('=96 kbit/s') && shown.run.waterfall"
     (told,) = own.view.wait_for_function(is_there).json_value()
     active_s = told["phases"]["active_s"]
     assert active_s > 160  # 2 MB at no more than 96 kbit/s.

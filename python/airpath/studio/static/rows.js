@@ -71,7 +71,7 @@ export class Rows {
       if (isChosen) active = id;
       const element = make("div", {
         class: look, role: "option", id, "aria-selected": String(isChosen), "aria-posinset": place + 1, "aria-setsize": this.count, click,
-      }, ...cells.map(([name, text]) => make("span", { class: name }, text)));
+      }, ...cells.map(([name, text]) => make("span", { class: name, title: text }, text)));
       element.style.top = `${this.list.scrollTop + (place - top) * this.height}px`;
       rows.push(element);
     }
