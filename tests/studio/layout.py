@@ -2,8 +2,8 @@
 
 Faults are:
 
-* text that is cut: by ``overflow: hidden``, an ellipsis without the whole text as its title, or an edge that no
-  scrolling reaches;
+* text that is cut: by ``overflow: hidden``, an ellipsis without the whole text as its title, or an edge that
+  no scrolling reaches;
 * text or a control outside the window, or under something else;
 * a page or a table that scrolls sideways;
 * a control below 24 px, a field too narrow to write in, words that do not fit into their field;

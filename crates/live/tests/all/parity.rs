@@ -231,8 +231,8 @@ fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_whole_log() {
     with_hosts_on_the_path(WHOLE);
 }
 
-fn with_hosts_on_the_path(events: usize) {
-    for (name, scenario) in bundled(events) {
+fn with_hosts_on_the_path(enough: usize) {
+    for (name, scenario) in bundled(enough) {
         let (events, capture, flows, _) = simulated(&scenario);
         let boxed = hosts(&scenario, &scenario.flows()).map(|host| Box::new(host) as Box<dyn Element>);
         let plan = scenario.plan(1, boxed, None);
@@ -381,8 +381,8 @@ fn with_hosts_outside_the_late_driver_writes_the_simulators_whole_log() {
     with_hosts_outside(WHOLE);
 }
 
-fn with_hosts_outside(events: usize) {
-    for (name, scenario) in bundled(events) {
+fn with_hosts_outside(enough: usize) {
+    for (name, scenario) in bundled(enough) {
         // Both ends number the flows of UE 0 as they see them.
         let flows = scenario.flows();
         if flows.iter().filter(|flow| flow.ue == UE).count() != 1
