@@ -13,7 +13,6 @@ import airpath
 from airpath.captures import LIMITS, analyze, predictions
 
 SERVER, UE = 0, 1
-WIRED_S = 0.020
 # RTT of 60 ms, including 40 ms of wired delay.
 PATH = """
 duration = "10 s"
@@ -35,6 +34,8 @@ app.bulk = {}
 ROWS = "radio.variable.downlink.channel.series.rows"
 QUEUE = "radio.variable.downlink.queue.droptail.packets"
 STREAM = '{ messages = { size = { constant = "20 kB" }, interval = { constant = "100 ms" } } }'
+PACED = {"tcp.pacing": True, "tcp.max_pacing_rate": "5 Mbit/s"}
+OTHERS = '{ size.constant = "20 kB", interval.exponential.mean = "1 s" }'
 PAGE = {"flow.0.app": '{ web = { objects = 60, object = "40 kB" } }'}
 SITUATIONS = {
     "page": (PAGE, "application"),
@@ -67,7 +68,21 @@ SITUATIONS = {
         "congestion_window",
     ),
     "paced by BBR": ({"tcp.profile": "linux-bbr"}, "link"),
-    "paced below the link": ({"tcp.pacing": True, "tcp.max_pacing_rate": "5 Mbit/s"}, "application"),
+    # Two segments in 48 ms: longer than an RTT without a queue.
+    "paced by BBR over a slow link": (
+        {"tcp.profile": "linux-bbr", "wired.delay": "5 ms", ROWS: "time_s,rate_kbps,loss\n0,500,0\n"},
+        "link",
+    ),
+    "paced below the link": (PACED, "application"),
+    "paced beside other traffic": (
+        {
+            **PACED,
+            "wired.delay": "60 ms",
+            ROWS: "time_s,rate_kbps,loss\n0,6500,0\n",
+            "flow": f"[{{ app.bulk = {{}} }}, {{ app.messages = {OTHERS} }}]",
+        },
+        "application",
+    ),
     "outage": (
         {ROWS: "time_s,rate_kbps,loss\n0,20000,0\n1,20000,1\n5,20000,0\n", "duration": "7.5 s"},
         "timeouts",
@@ -94,7 +109,7 @@ def capture_of(changes):
 
 def from_server(file, content):
     file.write_bytes(content)
-    (connection,) = analyze(file)["connections"]
+    connection = max(analyze(file)["connections"], key=lambda one: one["payload_bytes"])
     (flow,) = (flow for flow in connection["flows"] if flow["sender"] == "server")
     return flow
 
@@ -102,13 +117,14 @@ def from_server(file, content):
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_the_largest_share_is_what_limits_the_sender(name, tmp_path):
     changes, expected = SITUATIONS[name]
+    wired_s = float(changes.get("wired.delay", "20 ms").removesuffix(" ms")) / 1e3
     whole = capture_of(changes)
     server = of_interface(whole, SERVER)
     places = {
         "sender": server,
         "receiver": of_interface(whole, UE),
         # Losses of the wired link come in between.
-        "between": None if "wired.loss" in changes else between(server, "10.0.0.1", WIRED_S),
+        "between": None if "wired.loss" in changes else between(server, "10.0.0.1", wired_s),
     }
     for place, content in places.items():
         if content is None:

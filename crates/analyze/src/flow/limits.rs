@@ -4,8 +4,8 @@
 //! a closed window or the last retransmission. The time between two new segments, a *gap*, is assigned to
 //!
 //! * *application, turn*: all data was acknowledged and the other end sent data meanwhile: request and response;
-//! * *application, pause*: an ACK or a window update made room, and the sender did not use it within [`Limits::patience`], or
-//!   it sent without one. Linux calls such a sender application-limited (`tcp_rate_check_app_limited`): its send queue is
+//! * *application, pause*: all data was acknowledged for a while, and the sender did not use the room that an ACK or a
+//!   window update made within [`Limits::patience`], or it sent without one. Linux calls such a sender application-limited (`tcp_rate_check_app_limited`): its send queue is
 //!   empty although the window is open. The time that the data in flight takes to drain beyond the RTT of an empty path
 //!   is assigned to the link;
 //! * *receive window*: less than a segment of the window was left, or it was closed. Linux counts the same time as
@@ -262,7 +262,7 @@ impl Limits {
                 self.phase = Phase::Loss { end: self.max, has_progress: false };
             }
             (_, Phase::Open) => {
-                let had_room = self.room_at.is_some_and(|at| now.since(at) > self.patience());
+                let had_room = self.room_at.is_some() && self.left_room(now);
                 self.close_gap(now, if had_room { Reason::Pause } else { Reason::Settling }, 0);
                 self.cut(now);
                 self.phase = Phase::Recovery { end: self.max };
@@ -450,16 +450,24 @@ impl Limits {
         SHORTEST_PATIENCE.max(Duration::from_nanos(part))
     }
 
+    /// Whether the sender left room in the window unused. While data is in flight it may pace, at the rate of a slow link
+    /// far apart: [`Rounds`] decides.
+    fn left_room(&self, now: Instant) -> bool {
+        if self.gap().idle_s <= 0.0 {
+            return false;
+        }
+        let patience = self.patience();
+        match self.room_at {
+            Some(at) => now.since(at) > patience,
+            None => !self.is_full() && now.since(self.last_sent) > patience,
+        }
+    }
+
     fn reason(&self, now: Instant) -> Reason {
         if !self.has_sent || self.is_turn {
             return Reason::Turn;
         }
-        let patience = self.patience();
-        let had_room = match self.room_at {
-            Some(at) => now.since(at) > patience,
-            None => !self.is_full() && now.since(self.last_sent) > patience,
-        };
-        if !had_room {
+        if !self.left_room(now) {
             return Reason::Busy;
         }
         if self.una.is_some_and(|una| una < self.settled) {

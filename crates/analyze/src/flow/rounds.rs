@@ -217,14 +217,14 @@ impl Rounds {
 
     /// The rate with a standing queue: exceeded for half of the time with a queue. A path that carries more without a
     /// queue has no standing queue at that rate.
-    fn rate_with_queue(&self, is_queue: impl Fn(&Round) -> bool, least: f64) -> Option<f64> {
-        let rates = |round: &&Round| Some((round.rate()?, round.active_s()));
-        let mut all: Vec<_> = self.rounds.iter().filter_map(|round| rates(&round)).collect();
-        let mut queued: Vec<_> = self
-            .rounds
-            .iter()
-            .filter(|round| !round.is_recovery() && is_queue(round))
-            .filter_map(|round| rates(&round))
+    fn rate_with_queue(&self, is_queue: impl Fn(Option<&Round>, &Round) -> bool, least: f64) -> Option<f64> {
+        let rates = |round: &Round| Some((round.rate()?, round.active_s()));
+        let mut all: Vec<_> = self.rounds.iter().filter_map(rates).collect();
+        let before = std::iter::once(None).chain(self.rounds.iter().map(Some));
+        let mut queued: Vec<_> = before
+            .zip(&self.rounds)
+            .filter(|(before, round)| !round.is_recovery() && is_queue(*before, round))
+            .filter_map(|(_, round)| rates(round))
             .collect();
         let seconds = |known: &[(f64, f64)]| known.iter().map(|(_, seconds)| seconds).sum::<f64>();
         let is_enough = queued.len() > 1 && seconds(&queued) >= least * seconds(&all);
@@ -232,15 +232,17 @@ impl Rounds {
         Some(median(&mut all)?.max(with_queue))
     }
 
-    /// A sender that probes for more, as BBR does: where more than usual was in flight, round trips took longer.
+    /// A sender that probes for more, as BBR does: round trips that began with more than usual in flight took longer.
+    /// Where other traffic lengthens them, the flight of a paced sender grows after the RTT, and not before.
     fn rate_when_probed(&self) -> Option<f64> {
         let known = || self.rounds.iter().filter(|round| !round.is_recovery());
-        let mut flights: Vec<_> = known().map(|round| (round.flight as f64, round.active_s())).collect();
+        let mut flights: Vec<_> = known().map(|round| (round.acked as f64, round.active_s())).collect();
         let means = known().filter_map(|round| Some((round.mean_s()?, round.active_s())));
         let mut means: Vec<_> = means.collect();
         let (flight, mean_s) = median(&mut flights).zip(median(&mut means))?;
-        let is_probe = |round: &Round| {
-            round.flight as f64 >= PROBED * flight && round.mean_s().is_some_and(|own| own >= LONGER * mean_s)
+        let takes_longer = |round: &Round| round.mean_s().is_some_and(|own| own >= LONGER * mean_s);
+        let is_probe = |before: Option<&Round>, round: &Round| {
+            round.acked as f64 >= PROBED * flight && takes_longer(round) && !before.is_some_and(takes_longer)
         };
         self.rate_with_queue(is_probe, 0.0)
     }
@@ -251,8 +253,34 @@ impl Rounds {
         let back_s = answer_s.map_or(0.0, |answer_s| answer_s.min(f64::from(self.base.back_s)));
         let base_s = f64::from(self.base.forward_s) + back_s;
         let rate =
-            self.rate_with_queue(|round| is_queued(round.rtt_s(is_far), base_s, QUEUED), LEAST_WITH_QUEUE);
+            self.rate_with_queue(|_, round| is_queued(round.rtt_s(is_far), base_s, QUEUED), LEAST_WITH_QUEUE);
         let probed = if is_far { None } else { self.rate_when_probed() };
+        if std::env::var("DUMP").is_ok() {
+            eprintln!(
+                "rate {rate:?} probed {probed:?} base {base_s} cuts {} last {}",
+                self.cuts, self.last_cut_s
+            );
+            for r in &self.rounds {
+                eprintln!(
+                    "to {:.3} busy {:.3} win {:.3} rec {:.3} acked {} flight {} prompt {} unp {} rtt {:.4} mean {:?} n {} ss {} grows {} cuts {} rate {:?}",
+                    r.to_s,
+                    r.busy_s,
+                    r.window_s,
+                    r.recovery_s,
+                    r.acked,
+                    r.flight,
+                    r.prompt,
+                    r.unprompted,
+                    r.forward_s,
+                    r.mean_s(),
+                    r.samples,
+                    r.is_slow_start,
+                    r.grows,
+                    r.cuts,
+                    r.rate()
+                );
+            }
+        }
         let between_cuts_s = match self.cuts {
             0 | 1 => 0.0,
             cuts => (self.last_cut_s - self.first_cut_s) / f64::from(cuts - 1),
