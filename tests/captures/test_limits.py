@@ -73,6 +73,10 @@ SITUATIONS = {
         {"tcp.profile": "linux-bbr", "wired.delay": "5 ms", ROWS: "time_s,rate_kbps,loss\n0,500,0\n"},
         "link",
     ),
+    "paced by BBR over a long link": (
+        {"tcp.profile": "linux-bbr", "wired.delay": "120 ms", ROWS: "time_s,rate_kbps,loss\n0,5000,0\n"},
+        "link",
+    ),
     "paced below the link": (PACED, "application"),
     "paced beside other traffic": (
         {
@@ -96,6 +100,24 @@ SITUATIONS = {
             "application",
         )
         for delay_ms in (20, 30, 35, 60)
+    },
+    # Several are in flight, one, or none, by chance.
+    **{
+        f"{size} at random times, {interval} apart, over {delay_ms} ms of wire": (
+            {
+                "flow.0.app": f'{{ messages = {{ size.exponential.mean = "{size}", '
+                f'interval.exponential.mean = "{interval}" }} }}',
+                "wired.delay": f"{delay_ms} ms",
+            },
+            "application",
+        )
+        for size, interval, delay_ms in (
+            ("1 kB", "30 ms", 5),
+            ("5 kB", "30 ms", 40),
+            ("5 kB", "100 ms", 120),
+            ("1 kB", "500 ms", 120),
+            ("50 kB", "500 ms", 40),
+        )
     },
 }
 

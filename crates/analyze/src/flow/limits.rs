@@ -4,10 +4,10 @@
 //! a closed window or the last retransmission. The time between two new segments, a *gap*, is assigned to
 //!
 //! * *application, turn*: all data was acknowledged and the other end sent data meanwhile: request and response;
-//! * *application, pause*: all data was acknowledged for a while, and the sender did not use the room that an ACK or a
-//!   window update made within [`Limits::patience`], or it sent without one. Linux calls such a sender application-limited (`tcp_rate_check_app_limited`): its send queue is
-//!   empty although the window is open. The time that the data in flight takes to drain beyond the RTT of an empty path
-//!   is assigned to the link;
+//! * *application, pause*: a segment was not full, so the sender had no more data; or all data was acknowledged for a
+//!   while, and the sender did not use the room that an ACK or a window update made within [`Limits::patience`]. Linux
+//!   calls such a sender application-limited (`tcp_rate_check_app_limited`): its send queue is empty although the window
+//!   is open. The time that the data in flight takes to drain beyond the RTT of an empty path is assigned to the link;
 //! * *receive window*: less than a segment of the window was left, or it was closed. Linux counts the same time as
 //!   `tcpi_rwnd_limited` (RFC 4898: `tcpEStatsPerfSndLimTimeRwin`);
 //! * *timeout*: from the last progress to the retransmission by timer, and from there to the next progress;
@@ -46,6 +46,8 @@ const MOST_HEARD: usize = 4096;
 const RECENT: usize = 8;
 /// Number of round trips over which the growth of the window is judged.
 const TREND: usize = 8;
+/// Octets that TCP's options may take from a full segment.
+const LONGEST_OPTIONS: u64 = 40;
 /// Time that a host takes to answer: a sender that waits for an ACK sends within it.
 const PROMPTLY_S: f64 = 1e-4;
 
@@ -130,6 +132,8 @@ pub struct Limits {
     has_sent: bool,
     has_pushed: bool,
     is_pushed: bool,
+    /// The latest segment shows that the sender had no more data.
+    is_drained: bool,
     is_first_flight: bool,
     /// The gap before the latest progress, and since.
     before: Gap,
@@ -157,6 +161,8 @@ pub struct Limits {
     began_idle: bool,
     trend: [u64; TREND],
     trend_seen: usize,
+    /// Round trips since the other end asked.
+    rounds_of_turn: usize,
     totals: Totals,
     rounds: Rounds,
     turns: u64,
@@ -224,15 +230,21 @@ impl Limits {
             if self.flight() == 0 && self.has_sent && reason != Reason::Busy {
                 self.end_round(now);
                 self.trend_seen = 0;
+                if reason == Reason::Turn {
+                    self.rounds_of_turn = 0;
+                }
             }
             self.close_gap(now, reason, sent.bytes);
             self.is_first_flight = self.is_first_flight || !matches!(reason, Reason::Busy | Reason::Settling);
         }
+        self.round.is_drained |= self.is_drained && now.since(self.last_sent) > SHORTEST_PATIENCE;
         self.has_sent = true;
         self.max = self.max.max(sent.end);
         self.round.flight = self.round.flight.max(self.flight());
         self.is_pushed = sent.is_pushed;
         self.has_pushed |= sent.is_pushed;
+        self.is_drained =
+            sent.bytes + LONGEST_OPTIONS < sent.full_segment && (sent.is_pushed || !self.has_pushed);
         self.open_gap(now);
     }
 
@@ -256,13 +268,12 @@ impl Limits {
                 self.relabel(waited_s);
                 self.fill_window(since.closed_s);
                 self.wait_for_timer(since.total() - since.closed_s);
-                let reason = self.reason(now);
-                self.close_gap(now, if reason == Reason::Busy { reason } else { Reason::Pause }, 0);
+                self.close_gap(now, if self.left_room(now) { Reason::Pause } else { Reason::Busy }, 0);
                 self.cut(now);
                 self.phase = Phase::Loss { end: self.max, has_progress: false };
             }
             (_, Phase::Open) => {
-                let had_room = self.room_at.is_some() && self.left_room(now);
+                let had_room = self.left_room(now);
                 self.close_gap(now, if had_room { Reason::Pause } else { Reason::Settling }, 0);
                 self.cut(now);
                 self.phase = Phase::Recovery { end: self.max };
@@ -450,24 +461,28 @@ impl Limits {
         SHORTEST_PATIENCE.max(Duration::from_nanos(part))
     }
 
-    /// Whether the sender left room in the window unused. While data is in flight it may pace, at the rate of a slow link
-    /// far apart: [`Rounds`] decides.
+    /// Whether the sender left room in the window unused: all data was acknowledged for a while. While data is in flight a
+    /// sender may pace, at the rate of a slow link far apart: [`Rounds`] decides.
     fn left_room(&self, now: Instant) -> bool {
-        if self.gap().idle_s <= 0.0 {
-            return false;
-        }
         let patience = self.patience();
-        match self.room_at {
+        let is_long = match self.room_at {
             Some(at) => now.since(at) > patience,
             None => !self.is_full() && now.since(self.last_sent) > patience,
-        }
+        };
+        is_long && self.gap().idle_s > 0.0
+    }
+
+    /// Whether the sender had no more data, after a segment that is not full.
+    fn had_nothing(&self, now: Instant) -> bool {
+        let patience = if self.answer.is_zero() { SHORTEST_PATIENCE } else { self.patience() };
+        self.is_drained && !self.is_full() && now.since(self.last_sent) > patience
     }
 
     fn reason(&self, now: Instant) -> Reason {
         if !self.has_sent || self.is_turn {
             return Reason::Turn;
         }
-        if !self.left_room(now) {
+        if !self.left_room(now) && !self.had_nothing(now) {
             return Reason::Busy;
         }
         if self.una.is_some_and(|una| una < self.settled) {
@@ -480,8 +495,8 @@ impl Limits {
         let silent_s = now.since(self.last_sent).as_secs_f64();
         let recent_s = self.recent_answer();
         if recent_s > QUEUED * self.answer.as_secs_f64() {
-            let is_long = silent_s > recent_s + SMALLEST_TIMEOUT.as_secs_f64();
-            return match (is_long, self.is_pushed) {
+            let longest_s = if self.is_drained { 0.0 } else { SMALLEST_TIMEOUT.as_secs_f64() };
+            return match (silent_s > recent_s + longest_s, self.is_pushed || self.is_drained) {
                 (false, _) => Reason::Busy,
                 (true, true) => Reason::Pause,
                 (true, false) => Reason::Outage,
@@ -489,7 +504,7 @@ impl Limits {
         }
         let is_long = now.since(self.last_sent) > self.answer + SMALLEST_TIMEOUT;
         let is_known = self.has_echoes && !is_long;
-        if self.is_pushed || is_known { Reason::Pause } else { Reason::Silence }
+        if self.is_pushed || self.is_drained || is_known { Reason::Pause } else { Reason::Silence }
     }
 
     /// Minimum of the latest times from an ACK to the data that echoes it, seconds.

@@ -5,8 +5,9 @@
 //! * *the link* if a queue stands: the minimum RTT of the round trip is [`QUEUED`] times the minimum of the connection.
 //!   It is also limited by the link at [`FULL`] of the rate with a standing queue, so that neither the time to fill a
 //!   queue nor a recovery without a gap counts for anything else;
-//! * *slow start* if more than 1.4 times the acknowledged data is sent, or before the first cut until there were four
-//!   round trips without a pause;
+//! * *the application* if the sender had no more data for a while, and some later;
+//! * *slow start* if more than 1.4 times the acknowledged data is sent, or before the first cut in the first four
+//!   round trips of a response;
 //! * *losses* between two cuts, and after the last for the mean time between cuts. T-RAT calls this congestion-limited:
 //!   losses determine the window;
 //! * *the application* if most of the data does not follow ACKs and the window does not grow over eight round trips:
@@ -56,6 +57,8 @@ pub struct Round {
     pub forward_sum_s: f32,
     pub samples: u32,
     pub is_slow_start: bool,
+    /// The sender had no more data, and some later.
+    pub is_drained: bool,
     /// More is in flight than some round trips before.
     pub grows: bool,
     /// Cuts before it.
@@ -78,6 +81,7 @@ impl Default for Round {
             forward_sum_s: 0.0,
             samples: 0,
             is_slow_start: false,
+            is_drained: false,
             grows: false,
             cuts: 0,
         }
@@ -217,13 +221,12 @@ impl Rounds {
 
     /// The rate with a standing queue: exceeded for half of the time with a queue. A path that carries more without a
     /// queue has no standing queue at that rate.
-    fn rate_with_queue(&self, is_queue: impl Fn(Option<&Round>, &Round) -> bool, least: f64) -> Option<f64> {
+    fn rate_with_queue(&self, is_queue: impl Fn(usize, &Round) -> bool, least: f64) -> Option<f64> {
         let rates = |round: &Round| Some((round.rate()?, round.active_s()));
         let mut all: Vec<_> = self.rounds.iter().filter_map(rates).collect();
-        let before = std::iter::once(None).chain(self.rounds.iter().map(Some));
-        let mut queued: Vec<_> = before
+        let mut queued: Vec<_> = (0..)
             .zip(&self.rounds)
-            .filter(|(before, round)| !round.is_recovery() && is_queue(*before, round))
+            .filter(|(at, round)| !round.is_recovery() && is_queue(*at, round))
             .filter_map(|(_, round)| rates(round))
             .collect();
         let seconds = |known: &[(f64, f64)]| known.iter().map(|(_, seconds)| seconds).sum::<f64>();
@@ -233,16 +236,20 @@ impl Rounds {
     }
 
     /// A sender that probes for more, as BBR does: round trips that began with more than usual in flight took longer.
-    /// Where other traffic lengthens them, the flight of a paced sender grows after the RTT, and not before.
+    /// Where other traffic lengthens them, the flight of a paced sender grows too, but after the RTT, and not before.
     fn rate_when_probed(&self) -> Option<f64> {
         let known = || self.rounds.iter().filter(|round| !round.is_recovery());
         let mut flights: Vec<_> = known().map(|round| (round.acked as f64, round.active_s())).collect();
         let means = known().filter_map(|round| Some((round.mean_s()?, round.active_s())));
         let mut means: Vec<_> = means.collect();
         let (flight, mean_s) = median(&mut flights).zip(median(&mut means))?;
-        let takes_longer = |round: &Round| round.mean_s().is_some_and(|own| own >= LONGER * mean_s);
-        let is_probe = |before: Option<&Round>, round: &Round| {
-            round.acked as f64 >= PROBED * flight && takes_longer(round) && !before.is_some_and(takes_longer)
+        let takes_longer = |at: Option<usize>| {
+            at.and_then(|at| self.rounds.get(at)?.mean_s()).is_some_and(|own| own >= LONGER * mean_s)
+        };
+        let is_probe = |at: usize, round: &Round| {
+            round.acked as f64 >= PROBED * flight
+                && (takes_longer(Some(at)) || takes_longer(Some(at + 1)))
+                && (round.prompt >= round.unprompted || !takes_longer(at.checked_sub(1)))
         };
         self.rate_with_queue(is_probe, 0.0)
     }
@@ -255,6 +262,32 @@ impl Rounds {
         let rate =
             self.rate_with_queue(|_, round| is_queued(round.rtt_s(is_far), base_s, QUEUED), LEAST_WITH_QUEUE);
         let probed = if is_far { None } else { self.rate_when_probed() };
+        if std::env::var("DUMP").is_ok() {
+            eprintln!(
+                "rate {rate:?} probed {probed:?} base {base_s} cuts {} last {}",
+                self.cuts, self.last_cut_s
+            );
+            for r in &self.rounds {
+                eprintln!(
+                    "to {:.3} busy {:.3} win {:.3} rec {:.3} acked {} flight {} prompt {} unp {} rtt {:.4} mean {:?} n {} ss {} grows {} cuts {} rate {:?}",
+                    r.to_s,
+                    r.busy_s,
+                    r.window_s,
+                    r.recovery_s,
+                    r.acked,
+                    r.flight,
+                    r.prompt,
+                    r.unprompted,
+                    r.forward_s,
+                    r.mean_s(),
+                    r.samples,
+                    r.is_slow_start,
+                    r.grows,
+                    r.cuts,
+                    r.rate()
+                );
+            }
+        }
         if std::env::var("DUMP").is_ok() {
             eprintln!(
                 "rate {rate:?} probed {probed:?} base {base_s} cuts {} last {}",
@@ -299,6 +332,8 @@ impl Rounds {
             let keeps_pace = !round.grows && (is_far || round.unprompted > round.prompt);
             let busy = if is_link {
                 Part::Link
+            } else if round.is_drained {
+                Part::Pause
             } else if round.is_slow_start {
                 Part::SlowStart
             } else if is_bound {

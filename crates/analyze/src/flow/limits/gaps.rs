@@ -38,6 +38,9 @@ impl Limits {
         let totals = &mut self.totals;
         let timeline = &mut self.timeline;
         let closed = if self.has_probed { gap.closed_s } else { 0.0 };
+        // Data in flight drains for longer than the RTT of an empty path.
+        let base_s = self.shortest.map_or(0.0, Duration::as_secs_f64) + self.answer.as_secs_f64();
+        let drain = self.drain.seconds(patience_s).min(gap.busy_s + gap.full_s - base_s).max(0.0);
         match reason {
             Reason::Busy if self.is_first_flight && !self.answer.is_zero() => {
                 // One flight, spread by the path between the sender and the capture.
@@ -51,8 +54,10 @@ impl Limits {
                 timeline.add_to_gap(Spent::Window(number), gap.full_s + gap.closed_s);
             }
             Reason::Settling => {
-                round.recovery_s += gap.total();
-                timeline.add_to_gap(Spent::Recovery(number), gap.total());
+                totals.drain_s += drain;
+                round.recovery_s += gap.total() - drain;
+                timeline.add_to_gap(Spent::On(Part::Link), drain);
+                timeline.add_to_gap(Spent::Recovery(number), gap.total() - drain);
             }
             Reason::Outage => {
                 totals.timeout_s += gap.total();
@@ -60,11 +65,7 @@ impl Limits {
             }
             Reason::Turn | Reason::Pause | Reason::Silence | Reason::End => {
                 let windowed = if reason == Reason::Turn { closed } else { gap.closed_s + gap.full_s };
-                let shortest = self.shortest.map_or(0.0, Duration::as_secs_f64);
-                let waits = gap.busy_s + gap.full_s;
-                let base_s = shortest + self.answer.as_secs_f64();
-                let drain = self.drain.seconds(patience_s).min(waits - base_s);
-                let drain = drain.clamp(0.0, (gap.total() - windowed).max(0.0));
+                let drain = drain.min((gap.total() - windowed).max(0.0));
                 round.window_s += windowed;
                 totals.drain_s += drain;
                 let rest = (gap.total() - windowed - drain).max(0.0);

@@ -36,7 +36,8 @@ impl Limits {
         round.to_s = now.since(self.origin).as_secs_f64();
         // The window doubles per round trip: twice as much is sent as is acknowledged.
         let grown = sent.saturating_sub(acked);
-        let is_new = self.rounds.cuts() == 0 && self.trend_seen <= TREND / 2;
+        self.rounds_of_turn += 1;
+        let is_new = self.rounds.cuts() == 0 && self.rounds_of_turn <= TREND / 2;
         round.is_slow_start = is_new || 10 * sent >= 14 * acked && 2 * grown >= 3 * segment;
         round.grows = grows;
         if self.rounds.push(self.round) {
