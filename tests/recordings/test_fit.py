@@ -12,7 +12,7 @@ from conftest import check_error
 
 import airpath
 from airpath.recordings.felt import Felt
-from airpath.recordings.fitting import episodes_of, fit_process, group_means
+from airpath.recordings.fitting import episodes_of, fit_process, group_means, nonnegative
 from airpath.recordings.judged import compare_transfers, estimated, offered, process, statistics_of
 from airpath.recordings.statistics import binned, describe_counts
 
@@ -240,3 +240,12 @@ def test_a_short_uplink_is_said_to_share_nothing(recorded, tmp_path, airpath_com
     outcome = airpath_command("fit", down, "--uplink", up, "--out", tmp_path / "x.toml", "--no-transfers")
     assert outcome.code == 0
     assert "up.ms is shorter than half of down.ms: what both share is not fitted" in outcome.out
+
+
+def test_weights_of_at_least_zero_are_scipys():
+    from scipy.optimize import nnls
+
+    random = np.random.default_rng(1)
+    for columns in (random.normal(size=(60, 8)), random.normal(size=(60, 8)).cumsum(axis=1)):
+        for target in random.normal(size=(20, 60)) + columns.sum(axis=1):
+            assert nonnegative(columns, target) == pytest.approx(nnls(columns, target)[0], abs=1e-10)

@@ -269,14 +269,14 @@ def test_metrics_that_are_no_plain_numbers_are_read_all_the_same(tmp_path):
     assert np.concatenate(pickle.loads(pickle.dumps(tables))).tolist() == expected
 
 
-def test_a_worker_loads_neither_scipy_nor_files_nor_pictures():
+def test_a_worker_loads_neither_files_nor_pictures():
     command = [
         sys.executable,
         "-c",
         "import sys, airpath.runner.work, airpath.experiments.sweep.readers; print(*sys.modules)",
     ]
     modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert not {"scipy", "pyarrow", "matplotlib", "typer", "distributed"} & set(modules.split())
+    assert not {"pyarrow", "matplotlib", "typer", "distributed"} & set(modules.split())
 
 
 # Points that hold too many packets, one before and one after a run that succeeds.

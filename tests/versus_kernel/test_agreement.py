@@ -24,7 +24,7 @@ from airpath.errors import LiveError, ScenarioError
 from airpath.experiments.versus_kernel import campaign, multipath
 from airpath.experiments.versus_kernel.campaign import MOST_ATTEMPTS, Outcomes, Variant, crossed, run_all
 from airpath.experiments.versus_kernel.carried import Transfer, transfers
-from airpath.experiments.versus_kernel.judgement import effects, judge, judged, welch
+from airpath.experiments.versus_kernel.judgement import effects, judge, judged
 from airpath.experiments.versus_kernel.measured import METRICS, Figures, figures
 from airpath.experiments.versus_kernel.mechanism import mechanisms, with_mechanism
 from airpath.experiments.versus_kernel.runs import (
@@ -39,7 +39,6 @@ from airpath.live import driver
 from airpath.live.transfer import receive, send
 from airpath.report.terminal import show
 from airpath.scenario import Scenario
-from airpath.stats.estimate import estimate
 from airpath_studies.versus_kernel import cells, jobs, published_report, row_of
 
 GOODPUT, MEDIAN, P95, AGAIN, TIMEOUTS = METRICS
@@ -521,14 +520,6 @@ def test_counts_have_no_tolerance():
     assert judged(AGAIN, [3, 5, 4], [4, 3, 5]).verdict == "no_difference_seen"
     found = judged(AGAIN, [13, 15, 14], [4, 5, 4])
     assert (found.verdict, found.words) == ("differ", "differ: +9.7 a run")
-
-
-def test_the_interval_of_independent_runs_is_scipys():
-    from scipy import stats  # A second for each process that collects tests.
-
-    a, b = [3.0, 4.5, 5.0, 2.0], [1.0, 1.5, 0.5]
-    expected = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
-    assert welch(estimate(a), estimate(b)) == pytest.approx((expected.low, expected.high))
 
 
 def some(goodput, *, rtt=700.0, again=10, timeouts=0):

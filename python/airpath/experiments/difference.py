@@ -22,7 +22,7 @@ from airpath.runs.changes import differing
 from airpath.runs.finished import FinishedRun
 from airpath.runs.recorder import MANIFEST, RESULTS
 from airpath.scenario import Scenario, inline, load
-from airpath.stats.estimate import CONFIDENCE, Estimate, estimate
+from airpath.stats.estimate import Estimate, estimate, welch
 
 MOST_FOLDERS = 1000
 """Most runs in a folder."""
@@ -248,13 +248,8 @@ def unpaired(a: Estimate, b: Estimate) -> Estimate:
     mean = b.mean - a.mean
     if a.n < 2 or b.n < 2:
         return Estimate(mean, math.nan, 1, math.nan, math.nan, (mean,))
-    from scipy.special import stdtrit  # Imported here: it loads slowly.
-
-    parts = [one.sd**2 / one.n for one in (a, b)]
-    error = math.sqrt(sum(parts))
-    freedom = sum(part**2 / (one.n - 1) for part, one in zip(parts, (a, b), strict=True))
-    half = error * float(stdtrit(sum(parts) ** 2 / freedom, (1 + CONFIDENCE) / 2)) if freedom else 0.0
-    return Estimate(mean, error, min(a.n, b.n), mean - half, mean + half, (mean,))
+    error = math.sqrt(sum(one.sd**2 / one.n for one in (a, b)))
+    return Estimate(mean, error, min(a.n, b.n), *welch(b, a), (mean,))
 
 
 def _plain(known: Estimate) -> dict[str, Any]:

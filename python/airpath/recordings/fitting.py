@@ -14,15 +14,15 @@ Two directions that were recorded at once also tell what they have in common.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss, hermevander
 from numpy.typing import NDArray
-from scipy.optimize import nnls
-from scipy.special import factorial, ndtr, ndtri
 
 from airpath.recordings.statistics import autocovariance
 
@@ -56,6 +56,7 @@ LEAST_WEIGHT = 5e-4
 MOST_EPISODES = 48
 FEWEST_BINS = 100
 """Ten seconds without outages: with fewer there is no distribution."""
+NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def take_apart(counts: Counts, seed: int = 0) -> Direction:
     ranks = np.empty(number)
     ranks[np.argsort(broken)] = (np.arange(number) + 0.5) / number
     starts = np.flatnonzero(keep)[: number * BIN_MS : BIN_MS]
-    return Direction(sums, patterns, ndtri(ranks), starts, episodes)
+    return Direction(sums, patterns, np.array([NORMAL.inv_cdf(rank) for rank in ranks]), starts, episodes)
 
 
 def fit_process(counts: Counts, other: Counts | None = None, origin: str = "") -> dict[str, Any]:
@@ -207,8 +208,22 @@ def fit_weights(counts: Numbers) -> Numbers:
         return np.zeros(len(TIME_CONSTANTS_S))
     correlation = of_scores(counts, autocovariance(counts)[lags] / counts.var())
     powers = np.exp(-np.outer(lags * BIN_MS / 1e3, 1 / np.array(TIME_CONSTANTS_S)))
-    weights: Numbers = nnls(powers, correlation)[0]
+    weights: Numbers = nonnegative(powers, correlation)
     return weights / max(float(weights.sum()), 1.0)
+
+
+def nonnegative(columns: Numbers, target: Numbers) -> Numbers:
+    """Weights of at least 0 by least squares: the best of all sets of columns without a negative weight."""
+    count = columns.shape[1]
+    best, least = np.zeros(count), float(target @ target)
+    for chosen in itertools.product((False, True), repeat=count):
+        own = columns[:, chosen]
+        weights = np.linalg.lstsq(own, target)[0]
+        error = float(((own @ weights - target) ** 2).sum())
+        if error < least and (weights >= 0).all():
+            best, least = np.zeros(count), error
+            best[list(chosen)] = weights
+    return best
 
 
 def of_scores(counts: Numbers, correlation: Numbers) -> Numbers:
@@ -220,8 +235,9 @@ def of_scores(counts: Numbers, correlation: Numbers) -> Numbers:
     where counts are small, since ties are broken at random.
     """
     nodes, mass = hermegauss(NODES)
-    values = np.interp(ndtr(nodes) * len(counts) - 0.5, np.arange(len(counts)), np.sort(counts))
-    basis = hermevander(nodes, int(DEGREES[-1]))[:, 1:] / np.sqrt(factorial(DEGREES))
+    below = np.array([NORMAL.cdf(node) for node in nodes])
+    values = np.interp(below * len(counts) - 0.5, np.arange(len(counts)), np.sort(counts))
+    basis = hermevander(nodes, int(DEGREES[-1]))[:, 1:] / np.sqrt(np.cumprod(DEGREES, dtype=float))
     shares = (basis.T @ (mass / mass.sum() * values)) ** 2
     grid = np.linspace(-1, 1, 2001)
     # A function that ascends gives correlations that ascend; the end of the series may not.
@@ -339,7 +355,7 @@ def fit_shared(own: Direction, other: Direction, weights: Numbers) -> tuple[Numb
     powers = np.exp(-np.outer(lags * BIN_MS / 1e3, 1 / np.array(TIME_CONSTANTS_S))) * np.sqrt(
         weights * beside
     )
-    shares: Numbers = np.clip(nnls(powers, np.maximum(cross, 0))[0], 0, 1)
+    shares: Numbers = np.clip(nonnegative(powers, np.maximum(cross, 0)), 0, 1)
     return shares, shared_episodes(own, other, length * BIN_MS)
 
 

@@ -9,6 +9,7 @@ one of both. docs/statistics.md has the measured coverage.
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -235,9 +236,44 @@ def by_seed(compute: Callable[..., float], *estimates: Estimate, confidence: flo
 
 def t_quantile(n: int, confidence: float = CONFIDENCE) -> float:
     """Student's t of the two-sided interval of `n` values; NaN for one value."""
-    from scipy.special import stdtrit  # Imported here: it loads slowly, and single runs do not need it.
+    return student_t(n - 1, confidence) if n > 1 else math.nan
 
-    return float(stdtrit(n - 1, (1 + confidence) / 2)) if n > 1 else math.nan
+
+@functools.lru_cache(maxsize=1024)
+def student_t(freedom: float, confidence: float) -> float:
+    """Student's t of a two-sided interval, for one degree of freedom or more.
+
+    If t has this distribution, atan(t / sqrt(freedom)) has a density in proportion to
+    cos(x) ** (freedom - 1): integrated by Gauss's rule, inverted by Newton's method. Beyond 10,000 degrees by
+    the expansion around the normal distribution (Abramowitz, Stegun, "Handbook of Mathematical Functions",
+    26.7.5). The relative error is below 1e-8 up to a confidence of 99 %.
+    """
+    normal = statistics.NormalDist().inv_cdf((1 + confidence) / 2)
+    if freedom > 10_000:
+        first, second = normal**3 + normal, 5 * normal**5 + 16 * normal**3 + 3 * normal
+        return normal + first / (4 * freedom) + second / (96 * freedom**2)
+    from numpy import cos  # Imported here: single runs do not need it.
+    from numpy.polynomial.legendre import leggauss
+
+    nodes, weights = leggauss(64)
+    power = freedom - 1
+    of_one = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+    angle = math.atan(normal / math.sqrt(freedom))
+    # From below: the density falls, so no step goes beyond the quantile.
+    for _ in range(20):
+        inside = of_one * angle * float(weights @ cos(angle * (nodes + 1) / 2) ** power)
+        angle += (confidence - inside) / (2 * of_one * math.cos(angle) ** power)
+    return math.sqrt(freedom) * math.tan(angle)
+
+
+def welch(a: Estimate, b: Estimate) -> tuple[float, float]:
+    """Interval of a - b, means of independent runs, by Welch's approximation; NaN if either is one run."""
+    if a.n < 2 or b.n < 2:
+        return math.nan, math.nan
+    parts = [one.sd**2 / one.n for one in (a, b)]
+    spread = sum(part**2 / (one.n - 1) for part, one in zip(parts, (a, b), strict=True))
+    half = student_t(sum(parts) ** 2 / spread, a.confidence) * math.sqrt(sum(parts)) if spread else 0.0
+    return a.mean - b.mean - half, a.mean - b.mean + half
 
 
 def check_confidence(confidence: float) -> None:

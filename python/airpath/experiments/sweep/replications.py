@@ -11,6 +11,7 @@ import numpy as np
 
 from airpath.runner.wanted import Once, Seeds, Wanted
 from airpath.runner.work import Rows
+from airpath.stats.estimate import t_quantile
 from airpath.stats.replication import Replication, Rule
 
 MOST_NEW = 10_000
@@ -87,10 +88,9 @@ class Totals:
         known = (self._n > 1) & (self._mean != 0)
         if not known.any():
             return math.nan
-        from scipy.special import stdtrit  # Imported here: it loads slowly, and few sweeps go by a precision.
-
         n = self._n[known]
-        half = stdtrit(n - 1, (1 + self._confidence) / 2) * np.sqrt(self._squares[known] / (n - 1) / n)
+        quantiles = np.array([t_quantile(int(runs), self._confidence) for runs in n])
+        half = quantiles * np.sqrt(self._squares[known] / (n - 1) / n)
         return float(np.max(half / np.abs(self._mean[known])))
 
     def _take_in(self) -> None:

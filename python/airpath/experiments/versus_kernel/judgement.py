@@ -13,14 +13,12 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from scipy.special import stdtrit
-
 from airpath import _core
 from airpath.experiments.paired import PairedComparison, paired
 from airpath.experiments.versus_kernel.campaign import Outcomes, Variant
 from airpath.experiments.versus_kernel.carried import Transfer
 from airpath.experiments.versus_kernel.measured import Figures, Metric, metrics_of
-from airpath.stats.estimate import Estimate, by_seed, estimate
+from airpath.stats.estimate import Estimate, by_seed, estimate, welch
 
 AGREE, UNSURE, DIFFER, NOT_SEEN = "agree", "unsure", "differ", "no_difference_seen"
 LEAST_COUNT = 5.0
@@ -96,19 +94,6 @@ def effects(outcomes: Outcomes, base: str, variant: str, transfer: int) -> list[
                 verdict, words = _within(difference, EFFECT_TOLERANCE, "points")
                 found.append(Effect(metric, simulated, live, difference, verdict, words))
     return found
-
-
-def welch(a: Estimate, b: Estimate) -> tuple[float, float]:
-    """Interval of the difference of two means of independent runs, by Welch's approximation."""
-    if a.n < 2 or b.n < 2:
-        return math.nan, math.nan
-    of_a, of_b = a.sd**2 / a.n, b.sd**2 / b.n
-    middle = a.mean - b.mean
-    if of_a + of_b == 0:
-        return middle, middle
-    freedom = (of_a + of_b) ** 2 / (of_a**2 / (a.n - 1) + of_b**2 / (b.n - 1))
-    half = float(stdtrit(freedom, (1 + a.confidence) / 2)) * math.sqrt(of_a + of_b)
-    return middle - half, middle + half
 
 
 def _values(
