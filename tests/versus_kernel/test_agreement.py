@@ -523,6 +523,7 @@ def test_counts_have_no_tolerance():
     assert (found.verdict, found.words) == ("differ", "differ: +9.7 a run")
 
 
+@pytest.mark.slow
 def test_the_interval_of_independent_runs_is_scipys():
     from scipy import stats  # A second for each process that collects tests.
 
