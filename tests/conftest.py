@@ -59,7 +59,7 @@ app.bulk = {}
 """
 
 # A test that takes longer, in seconds, is marked as slow.
-SLOW_S = 10
+SLOW_S = 2
 
 
 def sampled(cases: Iterable[Any], quick: int) -> list[Any]:

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import sampled
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SAYS = {
@@ -25,7 +24,8 @@ SAYS = {
 """What each prints."""
 
 
-@pytest.mark.parametrize("name", sampled(sorted(file.name for file in EXAMPLES.glob("*.py")), quick=3))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(file.name for file in EXAMPLES.glob("*.py")))
 def test_an_example_runs(name: str, tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", EXAMPLES / name]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)

@@ -75,6 +75,7 @@ def test_that_runs(): ...
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side_by_side", [[], ["-n", "2"]])
 def test_every_skipped_test_is_noted_once(side_by_side, tmp_path, monkeypatch):
     (tmp_path / "test_some.py").write_text(TESTS)

@@ -134,6 +134,7 @@ def test_a_program_that_was_started_with_ctrl_c_ignored_goes_on_ignoring_it():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", ["list", "run umts-64", "run umts-64 --json", "config umts-64", "-h", "plot -h"]
 )
@@ -146,6 +147,7 @@ def test_a_reader_that_goes_away_is_no_error(words):
     assert (done.returncode, done.stderr) == (cli.BROKEN_PIPE, "")
 
 
+@pytest.mark.slow
 def test_shells_complete_commands_and_scenarios():
     command = [sys.executable, "-m", "airpath"]
     for words, number, expected in (
@@ -225,6 +227,7 @@ def test_a_list_can_be_cut_down_to_a_prefix(airpath_command):
     check_error(outcome, "PREFIX", "no name of components begins with 'tcp.xx'", "tcp.cc")
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_run_is_no_folder_of_a_sweep(tmp_path, airpath_command):
     out = tmp_path / "run"
     assert airpath_command("run", "umts-64-simple", "--set", "duration=2 s", "--out", out).code == 0

@@ -161,6 +161,7 @@ def test_everything_recorded_stands_in_its_document() -> None:
         assert list(kept) == sorted(command for part in parts for command in commands(part["code"]))
 
 
+@pytest.mark.slow
 def test_results_are_documented_by_the_types_that_they_have() -> None:
     written = "\n".join(MADE["results"]())
     flow = airpath.run("umts-384", probes=()).flows[0]

@@ -11,7 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import sampled
 from programs import tshark
 from programs import tshark_count as count
 from tshark import captured, fields, needs_tshark
@@ -39,22 +38,20 @@ def capture(tmp_path):
     return make
 
 
+@pytest.mark.slow
 @needs_tshark
 @pytest.mark.parametrize(
     ("name", "changes"),
-    sampled(
-        [
-            ("umts-384", {}),
-            ("umts-384-simple", OUT_OF_SEQUENCE | {"tcp.mss": "536 B"}),
-            ("umts-384", SHORT_QUEUE),
-            ("umts-384", SHORT_QUEUE | {"tcp.timestamps": True}),
-            ("umts-384", SHORT_QUEUE | {"tcp.ip": "ipv6", "tcp.initial_sequence": 4_294_900_000}),
-            ("umts-384", TWO_UES | SHORT_QUEUE),
-            ("umts-128-simple", OUT_OF_SEQUENCE | SHORT_QUEUE | {"tcp.mss": "256 B", "tcp.ack_every": 1}),
-            ("umts-64-simple", OUT_OF_SEQUENCE),
-        ],
-        2,
-    ),
+    [
+        ("umts-384", {}),
+        ("umts-384-simple", OUT_OF_SEQUENCE | {"tcp.mss": "536 B"}),
+        ("umts-384", SHORT_QUEUE),
+        ("umts-384", SHORT_QUEUE | {"tcp.timestamps": True}),
+        ("umts-384", SHORT_QUEUE | {"tcp.ip": "ipv6", "tcp.initial_sequence": 4_294_900_000}),
+        ("umts-384", TWO_UES | SHORT_QUEUE),
+        ("umts-128-simple", OUT_OF_SEQUENCE | SHORT_QUEUE | {"tcp.mss": "256 B", "tcp.ack_every": 1}),
+        ("umts-64-simple", OUT_OF_SEQUENCE),
+    ],
 )
 def test_tshark_counts_what_the_run_counted(name, changes, capture, tmp_path):
     result, file = capture(name, changes)
@@ -69,6 +66,7 @@ def test_tshark_counts_what_the_run_counted(name, changes, capture, tmp_path):
     assert count(server, DUPACKS) == dupacks
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_every_segment_and_every_ack_is_captured(capture):
     result, file = capture("umts-384", SHORT_QUEUE)
@@ -108,6 +106,7 @@ app.file.size = "2 MB"
 """
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_the_counters_of_accurate_ecn_are_captured(tmp_path):
     result = airpath.run(airpath.Scenario("marking", MARKING), seed=1, probes=(), capture=True)

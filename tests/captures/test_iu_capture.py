@@ -45,6 +45,7 @@ def capture(tmp_path):
     return make
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_tshark_finds_the_tunnels_and_the_packets_in_them(capture):
     result, file = capture({"duration": "60 s"})
@@ -79,6 +80,7 @@ def test_tshark_finds_the_tunnels_and_the_packets_in_them(capture):
     assert len(inner) > 1000
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_echoes_and_checksums_are_right(capture):
     _, file = capture(OVER_UM)
@@ -92,6 +94,7 @@ def test_echoes_and_checksums_are_right(capture):
     assert len(fields(file, good, ("frame.number",), *CHECKSUMS)) > 1000
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_before_and_behind_the_box_acks_differ_in_one_bit_and_the_checksum(capture):
     result, file = capture(OVER_UM)
@@ -126,6 +129,7 @@ def test_before_and_behind_the_box_acks_differ_in_one_bit_and_the_checksum(captu
     assert len(by_key) < 100
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_the_folder_has_the_iu_if_it_is_to(airpath_command, tmp_path):
     command = ("run", "umts-network", "--set", "duration=20 s", "--out", tmp_path, "--force")

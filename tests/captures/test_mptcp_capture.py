@@ -47,6 +47,7 @@ def test_handshakes_have_their_options_and_lengths(capture):
     assert joined == [72, 76, 76]
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_nothing_is_malformed_and_both_subflows_are_one_connection(capture):
     result, file = capture
@@ -60,6 +61,7 @@ def test_nothing_is_malformed_and_both_subflows_are_one_connection(capture):
     assert all(subflow["bytes"] > 0 for subflow in report["subflows"])
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_mappings_cover_the_file_and_data_acks_reach_its_end(capture):
     result, file = capture

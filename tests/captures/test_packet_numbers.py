@@ -44,6 +44,7 @@ def folder(request, tmp_path):
     return tmp_path / "run"
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_dropped_packets_say_where_and_why_and_nothing_else_changes(folder, airpath_command, tmp_path):
     file = tmp_path / "commented.pcapng"
@@ -75,6 +76,7 @@ def test_dropped_packets_say_where_and_why_and_nothing_else_changes(folder, airp
     assert fields(file, "frame", frame) == fields(folder / "capture.pcapng", "frame", frame)
 
 
+@pytest.mark.slow
 @needs_tshark
 @pytest.mark.parametrize("name", ["umts-384", "umts-384-simple"])
 def test_acks_and_sack_blocks_of_the_trace_and_of_qlog_are_those_of_the_capture(name, tmp_path):

@@ -39,6 +39,7 @@ def twice(content: bytes) -> bytes:
     return kept
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_inside_the_tunnels_of_our_own_core_are_the_connections(tmp_path):
     changes = {"duration": "60 s"}

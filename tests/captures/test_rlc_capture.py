@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import tshark
-from conftest import check_error, sampled
+from conftest import check_error
 
 import airpath
 
@@ -49,8 +49,9 @@ def capture(tmp_path):
     return make
 
 
+@pytest.mark.slow
 @tshark.needs_tshark
-@pytest.mark.parametrize("changes", sampled([{}, IN_BURSTS, PDUS_APART, LARGE_PDUS], 1), ids=repr)
+@pytest.mark.parametrize("changes", [{}, IN_BURSTS, PDUS_APART, LARGE_PDUS], ids=repr)
 def test_tshark_reads_what_the_run_traced(changes, capture):
     result, file = capture({"duration": "15 s"} | changes)
     pdus, reports = traced(result.trace)
@@ -78,8 +79,9 @@ def test_tshark_reads_what_the_run_traced(changes, capture):
     assert any(report[2] for log in reports.values() for report in log)
 
 
+@pytest.mark.slow
 @tshark.needs_tshark
-@pytest.mark.parametrize("changes", sampled([{}, LARGE_PDUS], 1), ids=repr)
+@pytest.mark.parametrize("changes", [{}, LARGE_PDUS], ids=repr)
 def test_tshark_puts_packets_together(changes, capture):
     result, file = capture({"duration": "3500 ms"} | changes)
     bearers = next(e["ues"][0] for e in result.summary["elements"] if e["element"] == "radio.dch")
@@ -101,6 +103,7 @@ def test_tshark_puts_packets_together(changes, capture):
     assert fields(file, wrong, ("frame.number", "_ws.expert.message"), *alone) == []
 
 
+@pytest.mark.slow
 @tshark.needs_tshark
 def test_a_folder_has_pdus_if_it_is_to(airpath_command, tmp_path):
     command = ("run", "umts-384", "--set", "duration=2 s", "--out", tmp_path)

@@ -43,6 +43,7 @@ def lossy(tmp_path_factory):
     return cell["ues"], frames_of(file)
 
 
+@pytest.mark.slow
 def test_tshark_counts_what_the_run_counts(lossy):
     bearers, frames = lossy
     pdus_of = defaultdict(list)
@@ -119,6 +120,7 @@ def pdcp_numbers(frames):
     return numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("down", "up"), [(12, 18), (15, 12)])
 def test_tshark_reads_pdcp_of_acknowledged_mode(down, up, tmp_path):
     both = [{"am_lte": {"pdcp_sn_size": bits}} for bits in (down, up)]
@@ -143,6 +145,7 @@ def test_tshark_reads_pdcp_of_acknowledged_mode(down, up, tmp_path):
     assert sum(values(field) for [field] in found) > 300
 
 
+@pytest.mark.slow
 def test_tshark_reads_pdcp_of_unacknowledged_mode(tmp_path):
     both = [{"um_lte": {"pdcp_sn_size": bits}} for bits in (7, 12)]
     bearers, file = with_pdcp(tmp_path, *both, transmissions=4)

@@ -56,6 +56,7 @@ def lossy(request, tmp_path_factory):
     return bits, cell["ues"], frames_of(file)
 
 
+@pytest.mark.slow
 def test_tshark_counts_what_the_run_counts(lossy):
     bits, bearers, frames = lossy
     pdus_of = defaultdict(list)
@@ -181,6 +182,7 @@ def cell(request, tmp_path_factory):
     return frame, "busy" in request.param, ues, frames_of(file, *IN_CELL)
 
 
+@pytest.mark.slow
 def test_tshark_counts_what_each_bearer_of_a_cell_counts(cell):
     _, is_busy, ues, frames = cell
     fields = (*AM_FIELDS, "rlc-nr.bearer-id")

@@ -39,6 +39,7 @@ def run(tmp_path_factory):
     return result, frames_of(file, PDCP_FIELDS)
 
 
+@pytest.mark.slow
 def test_each_number_of_pdcp_is_on_a_leg(run):
     result, frames = run
     [split] = [element for element in result.summary["elements"] if element["element"] == "split_bearers"]
@@ -70,6 +71,7 @@ def test_each_number_of_pdcp_is_on_a_leg(run):
 LEGS = {0: ("nr", nr.AM_FIELDS, nr.seen), 1: ("lte", lte.FIELDS, lte.seen)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("released", ["nr", "lte"])
 def test_tshark_counts_what_each_leg_counts(released, tmp_path):
     """A leg that is released thrice has a new RLC entity each time; data goes both ways."""

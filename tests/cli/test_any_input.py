@@ -216,6 +216,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [10, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", READ)
 def test_a_damaged_file_is_read_or_refused(name, examples, written, tmp_path):
@@ -256,6 +257,7 @@ def test_damaged_runs_of_a_sweep_are_read_or_left_out(examples, written, tmp_pat
     check(examples, st.binary() | spoiled(before), read)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [5, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [name for name in READ if COMMANDS[name.partition("/")[0]]])
 def test_commands_end_with_one_line_on_damaged_files(name, examples, written, tmp_path, capsys):

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import Outcome, check_error, sampled
+from conftest import Outcome, check_error
 
 import airpath
 from airpath.experiments.sweep.plan import read_plan
@@ -147,6 +147,7 @@ def test_output_folder_that_cannot_be_made(tmp_path, airpath_command):
     check_error(airpath_command("run", "umts-384", "--out", file), "out", "file", "folder")
 
 
+@pytest.mark.slow
 def test_output_folder_with_a_run(tmp_path, airpath_command):
     assert airpath_command("run", "umts-384", "--out", tmp_path).code == 0
     results = (tmp_path / "results.json").read_bytes()
@@ -157,7 +158,8 @@ def test_output_folder_with_a_run(tmp_path, airpath_command):
     assert (tmp_path / "results.json").read_bytes() != results
 
 
-@pytest.mark.parametrize("room", sampled([0, 500, 3000, 30_000, 100_000], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("room", [0, 500, 3000, 30_000, 100_000])
 def test_full_disk(room, tmp_path):
     # A limit on file sizes simulates a small disk.
     def limit():
@@ -178,6 +180,7 @@ def place(kind: str, file: Path, elsewhere: Path) -> None:
     {"link": lambda path: path.symlink_to(elsewhere), "pipe": os.mkfifo, "folder": os.mkdir}[kind](file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
 def test_what_has_the_name_of_a_runs_file_is_not_replaced_without_force(kind, tmp_path, airpath_command):
     words = "is a folder" if kind == "folder" else "holds a run already"
@@ -189,6 +192,7 @@ def test_what_has_the_name_of_a_runs_file_is_not_replaced_without_force(kind, tm
         assert not elsewhere.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_what_has_the_name_of_a_runs_file_is_not_written_through(kind, tmp_path, airpath_command):
@@ -216,6 +220,7 @@ def test_what_has_the_name_of_the_traces_folder_stays(kind, tmp_path, airpath_co
     assert os.listdir(out) == ["trace"] and os.listdir(elsewhere) == []
 
 
+@pytest.mark.slow
 def test_a_name_with_letters_of_a_formula_is_a_title_like_others(tmp_path, airpath_command):
     file, out = tmp_path / "$\\frac{x$.toml", tmp_path / "out"
     file.write_text(SCENARIO)
@@ -258,7 +263,8 @@ def outputs(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("command", sampled(["export", "plot", "overlay"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["export", "plot", "overlay"])
 def test_an_output_that_is_no_file_is_refused_and_named(command, outputs, tmp_path, airpath_command):
     link, pipe = tmp_path / "link.svg", tmp_path / "pipe.svg"
     link.symlink_to(tmp_path / "elsewhere")
@@ -270,7 +276,8 @@ def test_an_output_that_is_no_file_is_refused_and_named(command, outputs, tmp_pa
     assert sorted(os.listdir(tmp_path)) == ["link.svg", "pipe.svg"]
 
 
-@pytest.mark.parametrize("command", sampled(["export", "plot", "overlay"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["export", "plot", "overlay"])
 def test_a_full_disk_leaves_no_part_of_a_file_and_the_error_names_it(command, outputs, tmp_path):
     file = tmp_path / "out.svg"
     arguments = [sys.executable, "-B", "-m", "airpath", *map(str, outputs[command]), str(file)]
@@ -291,6 +298,7 @@ def test_words_that_are_not_utf_8_are_named(words, tmp_path):
     check_error(outcome, "command line", "xff' is not UTF-8", "in UTF-8")
 
 
+@pytest.mark.slow
 def test_a_folder_may_have_any_name(tmp_path):
     command = [sys.executable, "-m", "airpath", "run", "umts-64-simple", "--out", b"\xff"]
     done = subprocess.run(command, capture_output=True, cwd=tmp_path, check=False)
@@ -364,6 +372,7 @@ def test_a_hostile_journal_of_a_reproduction_is_refused_or_made_again(content, t
         check_error(outcome, "out", "unfinished.jsonl", "another folder")
 
 
+@pytest.mark.slow
 def test_a_file_of_the_kernel_that_would_block_is_refused_at_once(tmp_path, airpath_command):
     kernel = Path("/proc/kmsg")
     named = [kernel] if os.access(kernel, os.R_OK) and not kernel.is_dir() else []

@@ -77,6 +77,7 @@ def test_without_out_nothing_is_written(airpath_command, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_out_says_where_the_files_are(airpath_command, tmp_path):
     out = tmp_path / "a" / "b"
     outcome = airpath_command("run", "umts-64", "--out", out)
@@ -87,6 +88,7 @@ def test_out_says_where_the_files_are(airpath_command, tmp_path):
         assert (out / name).is_dir() if name == "trace" else (out / name).is_file()
 
 
+@pytest.mark.slow
 def test_run_json_is_results_json(airpath_command, tmp_path):
     outcome = airpath_command("run", "umts-64", "--seed", 3, "--json", "--out", tmp_path)
     assert json.loads(outcome.out) == json.loads((tmp_path / "results.json").read_text())
@@ -124,6 +126,7 @@ def test_config_prints_every_default_and_can_be_run(airpath_command, tmp_path):
     assert airpath_command("config", file).out == outcome.out
 
 
+@pytest.mark.slow
 def test_list_shows_everything_registered(airpath_command):
     content = json.loads(airpath_command("list", "--json").out)
     names = {(part["folder"], part["name"]) for part in content["components"]}

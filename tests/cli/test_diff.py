@@ -34,6 +34,7 @@ def test_the_same_ends_with_0_and_something_else_with_1(airpath_command):
     assert "radio.dch.downlink.rate" in other.out and "64 kbit/s" in other.out
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared_number_by_number(airpath_command, runs):
     outcome = airpath_command("diff", runs / "cubic/1", runs / "reno/1", "--format", "json")
     assert outcome.code == 1
@@ -82,6 +83,7 @@ def test_other_seeds_are_independent_runs():
     assert unpaired(estimate([1.0]), estimate([2.0, 3.0])).n == 1
 
 
+@pytest.mark.slow
 def test_sweeps_are_compared_point_by_point(airpath_command, tmp_path):
     for name, size in (("a", "50 kB"), ("b", "100 kB")):
         (tmp_path / f"{name}.toml").write_text(

@@ -102,6 +102,7 @@ def test_events_are_those_of_a_simulation():
     assert all(array.base is None for array in (events["rtt_sample"]["rtt_us"], codes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", ["run", "in_odd_pieces"])
 def test_a_folder_holds_what_a_simulation_leaves(behaviour, live, tmp_path):
     out = tmp_path / "out"
@@ -227,6 +228,7 @@ def test_a_full_disk_ends_the_run(live, tmp_path):
     assert children() <= before
 
 
+@pytest.mark.slow
 def test_signals_are_passed_on_and_do_not_end_us(tmp_path):
     log = tmp_path / "log"
     command = launched("waits", log, "live", "umts-384", "--out", tmp_path / "out", "--", "true")
@@ -245,6 +247,7 @@ def test_signals_are_passed_on_and_do_not_end_us(tmp_path):
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["interrupted"] is True
 
 
+@pytest.mark.slow
 def test_in_the_background_of_a_script_ctrl_c_is_ignored_and_sigterm_ends_it(tmp_path):
     command = shlex.join(launched("waits", tmp_path / "log", "live", "umts-384", "--", "true"))
     script = f"trap '' INT QUIT; exec {command}"
@@ -261,6 +264,7 @@ def test_in_the_background_of_a_script_ctrl_c_is_ignored_and_sigterm_ends_it(tmp
     assert frames_of(tmp_path / "log") == [["K", {"signal": signal.SIGTERM}]]
 
 
+@pytest.mark.slow
 def test_a_stop_without_a_terminal_stops_us_until_we_are_continued(tmp_path):
     log = tmp_path / "log"
     command = launched("stops", log, "live", "umts-384", "--", "true")
@@ -274,6 +278,7 @@ def test_a_stop_without_a_terminal_stops_us_until_we_are_continued(tmp_path):
     assert frames_of(log) == [["K", {"continue": True}]]
 
 
+@pytest.mark.slow
 def test_where_nobody_could_continue_us_we_do_not_stop(tmp_path):
     command = launched("stops", tmp_path / "log", "live", "umts-384", "--", "true")
     done = subprocess.run(command, start_new_session=True, timeout=PATIENCE_S, capture_output=True)
@@ -301,6 +306,7 @@ def read_terminal(fd: int, process: subprocess.Popen, until: bytes | None = None
     return output
 
 
+@pytest.mark.slow
 def test_job_control_is_that_of_any_command(tmp_path):
     outer, inner = pty.openpty()
     log = tmp_path / "log"
@@ -371,6 +377,7 @@ EXPECTED = [
 ]
 
 
+@pytest.mark.slow
 def test_a_view_leaves_the_commands_output_as_it_is(on_a_terminal):
     output = on_a_terminal("prints")
     for shown in ("361.0 kbit/s", "28 SDUs", "40.3 kB", "0.89 s", "RTT - ms", "RTT 213 ms", "█" * 16):
@@ -382,6 +389,7 @@ def test_a_view_leaves_the_commands_output_as_it_is(on_a_terminal):
     assert b"\x1b[31mred\x1b[0m" in output
 
 
+@pytest.mark.slow
 def test_no_view_draws_nothing(on_a_terminal):
     output = on_a_terminal("prints", "--no-view")
     assert b"28 SDUs" not in output
@@ -389,6 +397,7 @@ def test_no_view_draws_nothing(on_a_terminal):
     assert b"\x1b" not in before_report.replace(b"\x1b[31mred\x1b[0m", b"")
 
 
+@pytest.mark.slow
 def test_output_that_is_redirected_passes_the_view_by(on_a_terminal, tmp_path):
     with (tmp_path / "stdout").open("wb") as stdout:
         output = on_a_terminal("prints", stdout=stdout)
@@ -400,6 +409,7 @@ def test_output_that_is_redirected_passes_the_view_by(on_a_terminal, tmp_path):
     assert b"begins and ends" not in output
 
 
+@pytest.mark.slow
 def test_endless_output_keeps_nothing_else_waiting(on_a_terminal):
     assert b"true ended with status 143" in on_a_terminal("floods", end_after=b"flood")
 

@@ -107,6 +107,7 @@ def test_long_lines_go_on_indented_and_no_word_is_cut(monkeypatch, capsys):
     assert capsys.readouterr().out == WORDS * 3 + "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("name", bundled())
 def test_every_summary_fits(name, width, monkeypatch, capsys):
@@ -121,6 +122,7 @@ def test_every_summary_fits(name, width, monkeypatch, capsys):
     check_fits(capsys.readouterr().out, width)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("command", ["list", "run -h", "live -h", "compare -h", "plot -h", "-h"])
 def test_lists_and_helps_fit(command, width, monkeypatch, airpath_command):
@@ -138,6 +140,7 @@ def check_fits(text: str, width: int) -> None:
     assert "…" not in text and "..." not in re.sub(r"[A-Z,\]}]\.\.\.", "", text)
 
 
+@pytest.mark.slow
 def test_an_analysis_prints_ends_and_interfaces_as_they_are(tmp_path, capsys):
     scenario = load("umts-64-simple").with_("tcp.ip", "ipv6").with_("duration", "5 s")
     run_to_folder(scenario, 1, tmp_path / "run")

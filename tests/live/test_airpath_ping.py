@@ -35,6 +35,7 @@ def check(said: str, address: str) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_round_trip_takes_the_delay_of_both_ways_whatever_path_there_is(live):
     # The `airpath` that carries the link is found where PATH leads to none.
     environment = {**os.environ, "PATH": "/usr/bin:/bin"}
@@ -43,6 +44,7 @@ def test_a_round_trip_takes_the_delay_of_both_ways_whatever_path_there_is(live):
     check(outcome.out, "10.77.0.1")
 
 
+@pytest.mark.slow
 def test_the_other_version_of_ip_and_lines_for_people(live):
     outcome = live(*LINK, command=["sh", "-c", f"{PING} --payload 1000 $AIRPATH_SERVER6"])
     assert outcome.code == 0, outcome.err
@@ -52,6 +54,7 @@ def test_the_other_version_of_ip_and_lines_for_people(live):
     assert summary.startswith("fd61:6972:7061::1: 3 sent, 3 received, 0 % lost; round trip: min ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["$AIRPATH_SERVER", "$AIRPATH_SERVER6"])
 def test_where_sockets_for_echo_are_refused_a_raw_one_does(address, live):
     options = ("--sysctl", "net.ipv4.ping_group_range=1 0")
@@ -60,6 +63,7 @@ def test_where_sockets_for_echo_are_refused_a_raw_one_does(address, live):
     check(outcome.out, "10.77.0.1" if address == "$AIRPATH_SERVER" else "fd61:6972:7061::1")
 
 
+@pytest.mark.slow
 def test_from_the_server_the_other_end_is_the_ue(live, tmp_path):
     begun, done = tmp_path / "begun", tmp_path / "done"
     # COMMAND begins when something listens.
@@ -82,6 +86,7 @@ def test_no_answer_is_told_by_the_exit_status(live):
     assert (outcome.code, outcome.out) == (1, "10.77.0.1: 2 sent, 0 received, 100 % lost\n")
 
 
+@pytest.mark.slow
 def test_answers_come_one_by_one_and_an_interrupt_ends_with_the_summary(start):
     process = start(*LINK, command=["sh", "-c", "exec airpath ping --count 1000 --interval 50ms"])
     first = process.stdout.readline()

@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import sampled
 from programs import needs, require
 
 from airpath.captures import analyze
@@ -76,8 +75,9 @@ SMALL = LINK.replace("packets = 200", "packets = 15").replace("4 Mbit/s", "2 Mbi
 LOSSY = f'[[middlebox]]\ndisturb.downlink.loss = "25 %"\n{LINK}'
 
 
+@pytest.mark.slow
 @needs("ping")
-@pytest.mark.parametrize("congestion_control", sampled(["reno", "cubic"], 1))
+@pytest.mark.parametrize("congestion_control", ["reno", "cubic"])
 @pytest.mark.parametrize(
     ("link", "octets", "least"), [(SMALL, 1_500_000, 20), (LOSSY, 150_000, 10)], ids=["small", "lossy"]
 )
@@ -100,8 +100,9 @@ def test_retransmissions_and_timeouts_are_those_that_the_kernel_counted(
     assert timeouts <= by_cause["timeout"] <= timeouts + probes - by_cause["tail_probe"]
 
 
+@pytest.mark.slow
 @needs("tshark", "editcap")
-@pytest.mark.parametrize("seed", sampled([2, 5, 17, 31, 55, 74, 101, 102, 103, 104, 105, 106], 2))
+@pytest.mark.parametrize("seed", [2, 5, 17, 31, 55, 74, 101, 102, 103, 104, 105, 106])
 def test_captures_of_all_kinds_are_counted_as_by_tshark(seed, tmp_path):
     from beside_tshark import capture, differences, drawn
 

@@ -124,6 +124,7 @@ def attached(world: World, *options: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate(timeout=PATIENCE_S)
 
 
+@pytest.mark.slow
 def test_a_running_process_is_behind_the_bearer_and_out_again(world, tmp_path):
     before = world.state()
     assert world.rtt_ms(world.target) < 10
@@ -141,6 +142,7 @@ def test_a_running_process_is_behind_the_bearer_and_out_again(world, tmp_path):
     assert results["live"]["valid"], results["live"]["invalid_because"]
 
 
+@pytest.mark.slow
 def test_ipv6_passes_the_bearer_too(world):
     with attached(world, *SLOW):
         assert 40 < world.rtt_ms(world.target, "2001:db8:0::1") < 60
@@ -177,6 +179,7 @@ print(lost, longest)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_nothing_is_left_after_kills_at_any_time(world, kills, record_property):
     """Kills of the command or of the driver, from its start on; others notice nothing."""
@@ -211,6 +214,7 @@ def test_nothing_is_left_after_kills_at_any_time(world, kills, record_property):
     assert world.rtt_ms(world.target) < 10
 
 
+@pytest.mark.slow
 def test_what_cannot_be_attached_is_refused_in_words(world):
     for target, words in [
         ("999999999", "ns/net: No such"),

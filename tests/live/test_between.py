@@ -132,6 +132,7 @@ def between(network: Network, *options: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate(timeout=PATIENCE_S)
 
 
+@pytest.mark.slow
 def test_a_phone_reaches_the_world_through_the_bearer_alone(network, tmp_path):
     before = state_of(network.gateway)
     assert network.seen(network.phone) == ""
@@ -154,6 +155,7 @@ def test_a_phone_reaches_the_world_through_the_bearer_alone(network, tmp_path):
     assert results["live"]["valid"], results["live"]["invalid_because"]
 
 
+@pytest.mark.slow
 def test_addresses_stay_where_the_world_has_a_route_back(network):
     route = ["ip", "route", "add", "10.1.0.0/24", "via", "192.0.2.2"]
     subprocess.run([*inside(network.world), *route], check=True)
@@ -179,6 +181,7 @@ def test_nothing_is_left_of_a_killed_gateway(network, kills):
         assert network.seen(network.phone) == ""
 
 
+@pytest.mark.slow
 def test_what_is_no_gateway_is_refused_in_words(network):
     for names, words in [
         (("inside", "eth9"), "--between: there is no interface 'eth9'; write the names of two interfaces"),

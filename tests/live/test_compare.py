@@ -62,6 +62,7 @@ def compare(marker, tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_the_kernel_carries_the_same_bytes_as_the_simulator(compare):
     said, out, printed = compare(DOWNLOAD, "--runs", 2, "--cc", "reno")
     (one,) = said["comparisons"]
@@ -81,6 +82,7 @@ def test_the_kernel_carries_the_same_bytes_as_the_simulator(compare):
     assert flow["bytes_received"] == 200_000
 
 
+@pytest.mark.slow
 def test_a_live_run_has_the_congestion_control_that_was_named(compare):
     _, out, _ = compare(DOWNLOAD, "--runs", 1, "--cc", "reno")
     results = json.loads((out / "reno" / "live-1" / "results.json").read_text())
@@ -201,6 +203,7 @@ def test_an_interrupted_comparison_leaves_nothing(marker, tmp_path):
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow
 def test_a_comparison_that_is_killed_leaves_nothing(marker, tmp_path):
     scenario = tmp_path / "link.toml"
     scenario.write_text(LINK.replace('"6 s"', '"600 s"') + "[[flow]]\napp.bulk = {}\n")

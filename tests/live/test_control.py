@@ -52,6 +52,7 @@ def seconds_of(link: airpath.RadioLink, size: int) -> float:
             return time.monotonic() - began
 
 
+@pytest.mark.slow
 def test_a_rate_holds_as_soon_as_it_is_answered(link):
     assert seconds_of(link, 500_000) < 0.8
     answer = link.set("wired.rate", "2 Mbit/s")
@@ -79,6 +80,7 @@ def test_an_outage_holds_packets_and_loses_none(link):
         assert link.outage("1 s").elements == 0
 
 
+@pytest.mark.slow
 def test_a_rebinding_gives_the_flow_another_port_and_an_address(link):
     with link.server.socket(type=socket.SOCK_DGRAM) as server, link.ue.socket(type=socket.SOCK_DGRAM) as ue:
         server.bind((link.server.address, PORT))
@@ -107,6 +109,7 @@ def test_a_rebinding_gives_the_flow_another_port_and_an_address(link):
     assert [change["what"][:14] for change in link.results["changes"]] == ["NAT rebinding:"] * 2
 
 
+@pytest.mark.slow
 def test_what_cannot_change_is_refused_and_changes_nothing(link):
     for key, value, words in [
         ("tcp.mss", "500 B", "does not change while the scenario runs; what may change here: radio.dch."),
@@ -121,6 +124,7 @@ def test_what_cannot_change_is_refused_and_changes_nothing(link):
     assert "changes" not in link.results or link.results["changes"] == []
 
 
+@pytest.mark.slow
 def test_the_command_and_lines_of_json_do_the_same(tmp_path):
     door = tmp_path / "door"
     run = subprocess.Popen(
@@ -162,6 +166,7 @@ def test_the_command_and_lines_of_json_do_the_same(tmp_path):
         ask(door, {})
 
 
+@pytest.mark.slow
 def test_a_list_of_changes_gives_the_same_events_live_and_simulated(tmp_path):
     changes = [(0.3, "wired.rate", "5 Mbit/s"), (0.6, "wired.loss", "1 %"), (0.9, "wired.delay", "9 ms")]
     listed = [{"at": f"{at_s} s", "set": {key: value}} for at_s, key, value in changes]
@@ -175,6 +180,7 @@ def test_a_list_of_changes_gives_the_same_events_live_and_simulated(tmp_path):
     assert all(abs(at_s - due_s) < 0.05 for (at_s, _), (due_s, _) in zip(told, expected, strict=True))
 
 
+@pytest.mark.slow
 def test_a_pause_holds_packets_until_it_ends(link):
     with link.server.socket(type=socket.SOCK_DGRAM) as server, link.ue.socket(type=socket.SOCK_DGRAM) as ue:
         server.bind((link.server.address, PORT))
@@ -189,6 +195,7 @@ def test_a_pause_holds_packets_until_it_ends(link):
         assert server.recv(10) == b"held"
 
 
+@pytest.mark.slow
 def test_a_ue_is_handed_over_by_name(tmp_path):
     cells = "".join(
         f'[[cell]]\nname = "{name}"\nwired.rate = "{rate}"\n[cell.radio.lte]\n'
@@ -208,6 +215,7 @@ def test_a_ue_is_handed_over_by_name(tmp_path):
             link.handover("north")
 
 
+@pytest.mark.slow
 def test_a_seed_renews_what_loses_packets(tmp_path):
     scenario = WIRED.with_("wired.loss", "10 %")
     with airpath.RadioLink(scenario, tmp_path / "link", control=True, trace=True) as link:
@@ -235,6 +243,7 @@ def drawn(draws: random.Random, is_paused: bool) -> dict[str, object]:
     return {key: value} if key in {"outage", "seed", "pause"} else {"set": {key: value}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_changes_at_any_time_lose_no_packet_and_are_those_of_a_list(link, count, tmp_path):
     """Datagrams go up all the while: those that come are all but those that a loss has taken."""

@@ -8,7 +8,6 @@ import signal
 import subprocess
 
 import pytest
-from conftest import sampled
 from programs import needs
 
 from live.harness import AIRPATH, FAST, MARKER, PATIENCE_S, finish
@@ -16,6 +15,7 @@ from live.harness import AIRPATH, FAST, MARKER, PATIENCE_S, finish
 READY = "trap 'echo {name}; exit 7' {name}; echo ready; while :; do sleep 0.02; done"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"),
     [
@@ -31,11 +31,13 @@ def test_the_exit_status_is_that_of_command_in_a_shell(command, code, live):
     assert live(*FAST, command=command).code == code
 
 
+@pytest.mark.slow
 def test_a_command_that_is_not_there_is_named(live):
     outcome = live(*FAST, command=["airpath-no-such-program"])
     assert "airpath: airpath-no-such-program: No such file" in outcome.err
 
 
+@pytest.mark.slow
 def test_what_becomes_of_the_server_is_a_notice(live):
     outcome = live(*FAST, server="exit 4", command=["true"], out=True)
     assert outcome.code == 0
@@ -44,6 +46,7 @@ def test_what_becomes_of_the_server_is_a_notice(live):
     assert outcome.live["notices"] == [notice]
 
 
+@pytest.mark.slow
 def test_both_sides_find_the_addresses_in_their_environment(live):
     names = ("AIRPATH_SERVER", "AIRPATH_UE", "AIRPATH_SERVER6", "AIRPATH_UE6", "MAHIMAHI_BASE")
     show = f"echo {' '.join(f'${name}' for name in names)}"
@@ -52,11 +55,13 @@ def test_both_sides_find_the_addresses_in_their_environment(live):
     assert outcome.out.splitlines() == [expected, expected]
 
 
+@pytest.mark.slow
 def test_command_holds_no_descriptor_but_its_own_three(live):
     show = "for fd in $(seq 0 99); do if [ -e /proc/$$/fd/$fd ]; then echo $fd; fi; done"
     assert live(*FAST, command=["sh", "-c", show]).out.split() == ["0", "1", "2"]
 
 
+@pytest.mark.slow
 def test_command_starts_with_no_signal_blocked(live):
     outcome = live(*FAST, command=["grep", "-E", "SigBlk|SigIgn", "/proc/self/status"])
     signals = dict(line.split(":\t") for line in outcome.out.splitlines())
@@ -65,6 +70,7 @@ def test_command_starts_with_no_signal_blocked(live):
     assert int(signals["SigIgn"], 16) & 0x7FFFFFFF == 0
 
 
+@pytest.mark.slow
 def test_a_duration_ends_a_command_that_sleeps(live):
     outcome = live(*FAST, "--duration", "0.3s", command=["sleep", "1000"], out=True)
     assert outcome.code == 128 + signal.SIGTERM
@@ -73,23 +79,24 @@ def test_a_duration_ends_a_command_that_sleeps(live):
     assert outcome.results["simulated_s"] < 5
 
 
+@pytest.mark.slow
 def test_a_duration_that_is_over_at_once_ends_command(live):
     outcome = live(*FAST, "--duration", "1us", command=["sleep", "1000"], out=True)
     assert outcome.code == 128 + signal.SIGTERM
 
 
+@pytest.mark.slow
 def test_a_command_that_will_not_end_is_killed(live):
     # What ignores SIGTERM, so that SIGKILL follows after five seconds.
     stubborn = "trap '' TERM; while :; do sleep 0.1; done"
     assert live(*FAST, "--duration", "0.1s", command=["sh", "-c", stubborn]).code == 128 + signal.SIGKILL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "ended_by"),
     # Programs end because of the first four. What they do at others is their own affair.
-    sampled(
-        [("TERM", "signal"), ("INT", "signal"), ("HUP", "signal"), ("QUIT", "signal"), ("USR1", "command")], 2
-    ),
+    [("TERM", "signal"), ("INT", "signal"), ("HUP", "signal"), ("QUIT", "signal"), ("USR1", "command")],
 )
 def test_a_signal_to_airpath_is_the_commands(name, ended_by, start, tmp_path):
     command = ["sh", "-c", READY.format(name=name)]
@@ -114,6 +121,7 @@ def check_refused(done: subprocess.CompletedProcess[str], key: str, remedy: str,
     assert not written.exists()
 
 
+@pytest.mark.slow
 def test_command_does_not_run_where_a_setting_cannot_be_made(tmp_path, marker):
     written = tmp_path / "written"
     words = [AIRPATH, "live", *FAST, "--sysctl", "net.ipv4.no_such=1", "--", "touch", str(written)]
@@ -121,6 +129,7 @@ def test_command_does_not_run_where_a_setting_cannot_be_made(tmp_path, marker):
     check_refused(done, "sysctl", "net.*", written)
 
 
+@pytest.mark.slow
 @needs("unshare", "setpriv")
 @pytest.mark.parametrize(
     ("limit", "power", "key"),

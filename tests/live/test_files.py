@@ -59,6 +59,7 @@ def at(lossy, interface, tmp_path):
     return file
 
 
+@pytest.mark.slow
 def test_a_live_run_leaves_the_files_of_a_simulated_one(lossy):
     assert {str(file.relative_to(lossy.folder)) for file in lossy.folder.rglob("*.*")} == WRITTEN
     assert (lossy.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
@@ -174,6 +175,7 @@ def test_the_kernels_state_of_tcp_is_sampled(lossy, download):
     assert 0 < acked[-1] <= download["bytes_received"] + 1
 
 
+@pytest.mark.slow
 @needs("tshark")
 def test_tshark_counts_the_retransmissions_that_results_count(lossy, download, tmp_path):
     server = at(lossy, "server", tmp_path)
@@ -198,6 +200,7 @@ def test_the_capture_has_every_packet_at_either_end_and_none_is_malformed(lossy,
     assert sizes == ""
 
 
+@pytest.mark.slow
 @needs("tshark")
 def test_checksums_in_a_capture_of_whole_packets_are_right(live, tmp_path):
     command = ["sh", "-c", "exec iperf3 -c $AIRPATH_SERVER -n 50K"]
@@ -213,6 +216,7 @@ def test_checksums_in_a_capture_of_whole_packets_are_right(live, tmp_path):
     assert set(columns.split()) == {"1"}
 
 
+@pytest.mark.slow
 @needs("tshark")
 def test_packets_in_the_tunnels_of_the_iu_are_those_of_both_ends(live):
     pings = ("ping", "-q", "-c", "20", "-i", "0.05", "-s", "600", "10.77.0.1")
@@ -235,6 +239,7 @@ def test_packets_in_the_tunnels_of_the_iu_are_those_of_both_ends(live):
     assert sorted(in_tunnels) == sorted(echoes("ue")) == sorted(echoes("server"))
 
 
+@pytest.mark.slow
 @needs("tshark")
 def test_packets_put_together_from_their_pdus_are_those_of_both_ends(live):
     pings = ("ping", "-q", "-c", "20", "-i", "0.05", "-s", "600", "10.77.0.1")

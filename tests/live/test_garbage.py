@@ -8,6 +8,7 @@ import random
 import sys
 from pathlib import Path
 
+import pytest
 from programs import needs
 
 from live.harness import FAST, OPAQUE, check_books
@@ -50,6 +51,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 @needs("curl", "ping")
 def test_a_download_among_garbage_is_intact_and_every_packet_is_accounted_for(live, tmp_path):
     outcome = live(*FAST, out=True, **both_ends(tmp_path))
@@ -64,6 +66,7 @@ def test_a_download_among_garbage_is_intact_and_every_packet_is_accounted_for(li
         assert min(end["opaque"].values()) > 0
 
 
+@pytest.mark.slow
 @needs("curl", "ping")
 def test_each_packet_is_counted_as_what_it_is(live, tmp_path):
     kinds = (*CERTAIN, "other_protocol", "largest", "tcp")

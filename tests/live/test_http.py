@@ -60,6 +60,7 @@ def serving(folder) -> str:
     return f"exec {sys.executable} -m http.server --bind :: --directory {folder} 8000"
 
 
+@pytest.mark.slow
 @needs("curl")
 @pytest.mark.parametrize("host", ["$AIRPATH_SERVER", "[$AIRPATH_SERVER6]"])
 def test_a_download_arrives_as_it_was_sent(host, live, page, tmp_path):
@@ -75,6 +76,7 @@ def test_a_download_arrives_as_it_was_sent(host, live, page, tmp_path):
     check_books(outcome.results)
 
 
+@pytest.mark.slow
 @needs("curl")
 def test_a_download_arrives_whose_acks_are_regulated(live, page, tmp_path):
     curl = f"exec curl -sS -m 30 -o {tmp_path / 'got'} http://$AIRPATH_SERVER:8000/file"
@@ -91,6 +93,7 @@ def test_a_download_arrives_whose_acks_are_regulated(live, page, tmp_path):
     check_books(outcome.results)
 
 
+@pytest.mark.slow
 @needs("curl")
 def test_an_upload_arrives_as_it_was_sent(live, page, tmp_path):
     script, got = tmp_path / "take.py", tmp_path / "got"

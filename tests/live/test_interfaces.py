@@ -30,6 +30,7 @@ radio.dch = { downlink.rate = "1 Mbit/s", uplink.rate = "1 Mbit/s" }
     return file
 
 
+@pytest.mark.slow
 def test_each_interface_has_its_device_addresses_and_path(scenario, live):
     """Round trips over the wire take 10 ms, those over the cell more than 40 ms."""
     command = ["sh", "-c", "airpath ping $AIRPATH_SERVER --count 3; airpath ping $AIRPATH_SERVER_1 --count 3"]
@@ -47,6 +48,7 @@ def test_each_interface_has_its_device_addresses_and_path(scenario, live):
     assert all(outcome.live["outcomes"][way]["dropped"] == 0 for way in ("downlink", "uplink"))
 
 
+@pytest.mark.slow
 @needs("iperf3")
 def test_two_links_carry_downloads_at_once(scenario, live):
     """Each download has the rate of its own link."""
@@ -85,6 +87,7 @@ def test_a_ue_that_is_not_there_is_refused(scenario, live):
     assert "write a number below 1" in outcome.err
 
 
+@pytest.mark.slow
 def test_another_ue_of_a_cell_may_be_real(live):
     """UE 2 of four: its packets are the command's, and those of UE 0 are simulated."""
     outcome = live(

@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import sampled
 from programs import needs
 
 from live.harness import AIRPATH, FAST, as_root, check_books, without_power
@@ -23,7 +22,8 @@ def iperf3(*arguments: object) -> list[str]:
     return ["sh", "-c", f"exec timeout 40 iperf3 -c $AIRPATH_SERVER -J {words}"]
 
 
-@pytest.mark.parametrize("congestion_control", sampled(["reno", "cubic"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("congestion_control", ["reno", "cubic"])
 def test_a_download_is_the_flow_that_iperf3_measured(congestion_control, live):
     command = iperf3("-R", "-t", 1, "-C", congestion_control)
     outcome = live(*FAST, server=SERVER, command=command, out=True)
@@ -44,6 +44,7 @@ def test_a_download_is_the_flow_that_iperf3_measured(congestion_control, live):
     check_books(outcome.results)
 
 
+@pytest.mark.slow
 def test_both_ways_at_once_are_two_flows(live):
     outcome = live(*FAST, server=SERVER, command=iperf3("--bidir", "-t", 1), out=True)
     assert outcome.code == 0, outcome.out
@@ -55,6 +56,7 @@ def test_both_ways_at_once_are_two_flows(live):
     check_books(outcome.results)
 
 
+@pytest.mark.slow
 def test_datagrams_that_a_full_buffer_drops_are_those_that_iperf3_misses(live):
     link = ("--downlink-trace", "100 Mbit/s", "--uplink-trace", "5 Mbit/s")
     queue = ("--uplink-queue", "droptail", "--uplink-queue-args", "packets=10")
@@ -91,7 +93,8 @@ def test_the_command_of_the_manual_works_with_and_without_power(power, live, tmp
     assert 4 * 24_000 < flow["bytes_received"] < results["simulated_s"] * 48_000
 
 
-@pytest.mark.parametrize("name", sampled(AVAILABLE, 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", AVAILABLE)
 def test_the_congestion_control_that_cc_names_is_what_the_kernel_runs(name, live):
     outcome = live(*FAST, "--cc", name, server=SERVER, command=iperf3("-R", "-t", 1), out=True)
     assert outcome.code == 0, outcome.out
@@ -105,6 +108,7 @@ def test_doctor_tries_every_congestion_control_that_the_kernel_lists():
     assert (check["ok"], check["found"]) == (True, f"--cc may be {', '.join(AVAILABLE)}")
 
 
+@pytest.mark.slow
 def test_a_congestion_control_that_the_kernel_lacks_is_refused_with_those_that_it_has(live):
     outcome = live(*FAST, "--cc", "nosuch", command=["true"])
     assert outcome.code != 0
@@ -112,6 +116,7 @@ def test_a_congestion_control_that_the_kernel_lacks_is_refused_with_those_that_i
     assert all(name in outcome.err for name in AVAILABLE)
 
 
+@pytest.mark.slow
 def test_a_scenario_whose_congestion_control_is_not_the_kernels_says_so(live):
     chosen = ("umts-384", "--set", "tcp.cc=westwood")
     outcome = live(*chosen, "--cc", "reno", command=["true"])

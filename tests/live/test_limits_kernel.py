@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import sampled
 from interfaces import between, of_interface
 
 from airpath.captures import analyze
@@ -70,8 +69,9 @@ def limited(start, tmp_path):
 
 
 # Beside other tests a sender misses its pace, which looks like another limit.
+@pytest.mark.slow
 @pytest.mark.alone
-@pytest.mark.parametrize("how", sampled(list(SITUATIONS), 3))
+@pytest.mark.parametrize("how", list(SITUATIONS))
 def test_the_largest_share_is_what_limits_the_kernel(how, limited, tmp_path):
     packets, rows, expected = SITUATIONS[how]
     whole, kernel = limited(how, packets, rows)

@@ -56,6 +56,7 @@ def simulated_drops(boxes: str, downlink: bool) -> set[int]:
     return {int(time * 1000) for time in events["time_s"]}
 
 
+@pytest.mark.slow
 def test_packets_are_dropped_that_a_simulation_drops(carry):
     boxes = '[[middlebox]]\npacket_loss = { downlink.loss = "4 %", uplink.loss = "20 %" }\n'
     done = carry(boxes + LINK, 500_000)
@@ -76,6 +77,7 @@ def test_packets_are_dropped_that_a_simulation_drops(carry):
     assert [dropped[way]["dropped"] for way in ("downlink", "uplink")] == [len(found.lost) for found in ways]
 
 
+@pytest.mark.slow
 def test_fewer_acks_cross_a_slow_uplink_and_no_sack_block_is_missing(carry):
     slow = LINK.replace("1 Mbit/s", "48 kbit/s")
     done = carry("[[middlebox]]\nack_filter = {}\n" + slow, 1_000_000)
@@ -100,6 +102,7 @@ def test_fewer_acks_cross_a_slow_uplink_and_no_sack_block_is_missing(carry):
     assert came < 0.75 * sent
 
 
+@pytest.mark.slow
 def test_a_sender_hears_of_no_window_above_that_of_the_box(carry):
     done = carry('[[middlebox]]\nwindow_clamp.window = "20 kB"\n' + LINK, 300_000)
     down, up = check_nothing_else(done, downlink=window, uplink=window)
@@ -179,6 +182,7 @@ def test_a_small_buffer_overflows_no_more_with_a_regulator(carry):
     assert flow["acks_held"] > 0 == flow["held_at_end"]
 
 
+@pytest.mark.slow
 def test_connections_that_have_ended_take_no_room_from_those_that_follow(carry):
     done = carry(REGULATOR + SMALL, 60_000, "--times", 15, "--ipv6")
     check_delays_and_drops(done)
@@ -310,6 +314,7 @@ def flagged_by_figures_3_and_4(seen: list[Captured]) -> list[bool]:
     return found
 
 
+@pytest.mark.slow
 def test_the_acks_are_flagged_that_the_papers_figures_flag_and_no_others(carry):
     boxes = "[[middlebox]]\nrnc_feedback = {}\n" + LOSSY.format(way="downlink")
     done = carry(boxes + LINK, 700_000, sysctls=WINDOW)
@@ -452,6 +457,7 @@ ack_pacing.at = "ue"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["get", "put"])
 def test_through_all_that_delay_or_drop_both_directions_arrive_as_they_were_sent(what, carry):
     link = LINK.replace("[radio.dch.uplink]", "[radio.dch.uplink]\nqueue.droptail.packets = 50")

@@ -100,6 +100,7 @@ def compared(marker, tmp_path, text, *arguments):
     return json.loads((out / "comparison.json").read_text()), printed
 
 
+@pytest.mark.slow
 @needs("ip")
 @pytest.mark.parametrize("direction", ["downlink", "uplink"])
 def test_simulated_and_kernel_are_compared_over_two_paths(direction, marker, tmp_path):

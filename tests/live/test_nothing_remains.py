@@ -107,6 +107,7 @@ def test_kill_9_at_any_moment_leaves_nothing(power, tmp_path):
     assert not Path("/sys/class/net/airpath0").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("which", "code"),
     [
@@ -140,6 +141,7 @@ def test_the_end_of_command_is_the_end_of_everything(command, live):
     assert not Path("/sys/class/net/airpath0").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_everything(start, marker):
     command = DAEMON + "trap 'exit 130' INT; echo ready; while :; do sleep 0.02; done"
     process = start(*FAST, server=SERVER, command=["sh", "-c", command])

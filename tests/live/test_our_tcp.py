@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import sampled
 from programs import needs, tshark, tshark_count
 
 from live.harness import Outcome
@@ -85,9 +84,10 @@ OFF = {
 }
 
 
+@pytest.mark.slow
 @needs("tshark")
 @pytest.mark.parametrize("end", ["server", "ue"])
-@pytest.mark.parametrize("missing", sampled(OFF, 1))
+@pytest.mark.parametrize("missing", OFF)
 def test_options_are_used_where_both_ends_offer_them(missing, end, run):
     sysctls = [word for name in OFF[missing] for word in ("--sysctl", f"net.ipv4.{name}=0")]
     large = ("--set", "tcp.receive_buffer='300 kB'")
@@ -134,8 +134,9 @@ VARIANTS = {
 }
 
 
+@pytest.mark.slow
 @needs("tshark")
-@pytest.mark.parametrize("variant", sampled(VARIANTS, 1))
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_of_ours_brings_a_file_to_the_kernel_over_a_network_that_misbehaves(variant, run):
     changes = [word for change in (*VARIANTS[variant], DISTURBED) for word in ("--set", change)]
     ecn = ("--sysctl", "net.ipv4.tcp_ecn=1")
@@ -157,7 +158,8 @@ def test_every_variant_of_ours_brings_a_file_to_the_kernel_over_a_network_that_m
         assert tshark_count(first, "tcp.flags.syn == 1 && tcp.flags.ack == 1 && tcp.flags.ece == 1") > 0
 
 
-@pytest.mark.parametrize("missing", sampled(OFF, 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", OFF)
 def test_the_profile_of_linux_goes_without_what_the_kernel_does_not_offer(missing, run):
     sysctls = [word for name in OFF[missing] for word in ("--sysctl", f"net.ipv4.{name}=0")]
     profile = ("--set", "tcp.profile='linux'", "--set", DISTURBED)
@@ -169,7 +171,8 @@ def test_the_profile_of_linux_goes_without_what_the_kernel_does_not_offer(missin
     assert by_sack == 0 if "tcp_sack" in OFF[missing] else by_sack > 0
 
 
-@pytest.mark.parametrize("control", sampled(CONTROLS, 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("control", CONTROLS)
 @pytest.mark.parametrize("end", ["server", "ue"])
 def test_the_kernels_senders_bring_a_file_to_our_receiver(control, end, run):
     command = peer("put", HOST[end], DISCARD, 300_000, f"control={control}")
@@ -180,6 +183,7 @@ def test_the_kernels_senders_bring_a_file_to_our_receiver(control, end, run):
     assert (flow["airpath"]["octets_read"], flow["airpath"]["read_fnv1a"]) == (300_000, sent["fnv1a"])
 
 
+@pytest.mark.slow
 @needs("tshark")
 @pytest.mark.parametrize("end", ["server", "ue"])
 def test_our_end_opens_connections_one_after_the_other(end, run):
@@ -200,17 +204,20 @@ def test_our_end_opens_connections_one_after_the_other(end, run):
     check_capture(outcome)
 
 
+@pytest.mark.slow
 def test_a_connection_without_end_ends_when_the_kernel_closes(run):
     outcome = run("server", peer("take", 42_000, 200_000), "--connect", 42_000)
     found = said(outcome)
     assert found["right"] and found["octets"] >= 200_000
 
 
+@pytest.mark.slow
 def test_over_ipv6(run):
     outcome = run("server", peer("echo", HOST6["server"], ECHO, 100_000), "--set", DISTURBED)
     assert said(outcome) == {"octets": 100_000, "right": True}
 
 
+@pytest.mark.slow
 def test_a_kernel_that_does_not_read_is_probed(run):
     command = peer("get", HOST["server"], DATA, "pause_s=3", "buffer=5000")
     outcome = run("server", command, app="file.size = '200 kB'")
@@ -220,6 +227,7 @@ def test_a_kernel_that_does_not_read_is_probed(run):
     assert flow["timeouts"] == 0
 
 
+@pytest.mark.slow
 @needs("tshark")
 def test_our_end_closes_its_window_while_it_does_not_read(run):
     command = peer("put", HOST["server"], DISCARD, 300_000)
@@ -232,12 +240,14 @@ def test_our_end_closes_its_window_while_it_does_not_read(run):
     check_capture(outcome)
 
 
+@pytest.mark.slow
 def test_the_kernel_resets_a_connection(run):
     outcome = run("server", peer("reset", HOST["server"], DATA))
     assert said(outcome)["right"]
     assert outcome.live["endpoint"]["reset"] == 1
 
 
+@pytest.mark.slow
 def test_our_end_resets_what_comes_after_it_has_closed(run):
     outcome = run("server", peer("insist", HOST["server"], 80), app="file.size = '5 kB'")
     found = said(outcome)
@@ -245,6 +255,7 @@ def test_our_end_resets_what_comes_after_it_has_closed(run):
     assert found["error"] in ("ConnectionResetError", "BrokenPipeError")
 
 
+@pytest.mark.slow
 def test_a_closed_port_of_ours_refuses(run):
     outcome = run("server", peer("knock", HOST["server"], CLOSED))
     assert said(outcome) == {"error": "ConnectionRefusedError"}
@@ -264,6 +275,7 @@ def fins(outcome: Outcome) -> list[tuple[str, str]]:
     return [("server", by_source["server"][1]), ("ue", by_source["ue"][1])]
 
 
+@pytest.mark.slow
 @needs("tshark")
 def test_fins_cross(run):
     # The kernel closes as soon as its connection is open, airpath's endpoint with its first segment.
@@ -274,6 +286,7 @@ def test_fins_cross(run):
     assert fins(outcome) == [("server", "1"), ("ue", "1")]
 
 
+@pytest.mark.slow
 @needs("tshark")
 def test_the_kernel_closes_first_and_reads_on(run):
     command = peer("get", HOST["server"], DATA, "half_close=true")
@@ -284,6 +297,7 @@ def test_the_kernel_closes_first_and_reads_on(run):
     assert int(ue[1]) <= 300_001, "and the kernel's does not acknowledge ours"
 
 
+@pytest.mark.slow
 @needs("tshark")
 def test_our_end_closes_first_and_reads_on(run):
     command = peer("listen", 42_000, 1, "most=300000", "seed=2")
@@ -295,6 +309,7 @@ def test_our_end_closes_first_and_reads_on(run):
     assert flow["airpath"]["octets_read"] > 10_000
 
 
+@pytest.mark.slow
 def test_both_open_at_once(run):
     command = peer("both_open", HOST["server"], 40_000, 42_000)
     outcome = run("server", command, "--connect", 42_000, app="file.size = '10 kB'", delay="100 ms")
@@ -318,6 +333,7 @@ def test_initial_sequence_numbers_follow_from_the_seed(run, live, tmp_path):
     assert first(1) == first(1) != first(2)
 
 
+@pytest.mark.slow
 def test_the_report_tells_of_our_end(run):
     outcome = run("server", peer("get", HOST["server"], DATA), app="file.size = '10 kB'")
     said(outcome)
@@ -376,6 +392,7 @@ def test_our_sender_answers_scripts_of_acks_as_the_rfcs_have_it_and_the_kernel_d
     assert wrong == []
 
 
+@pytest.mark.slow
 @needs("tshark")
 @pytest.mark.parametrize("direction", ["downlink", "uplink"])
 def test_between_two_ends_of_ours_marks_are_counted(direction, live, tmp_path):

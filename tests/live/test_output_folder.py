@@ -52,6 +52,7 @@ def nobodys(tmp_path):
     return place, room, secret
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_there", [False, True], ids=["new", "force"])
 def test_root_writes_through_no_link_that_command_puts_into_its_folder(is_there, nobodys, start):
     place, room, secret = nobodys
@@ -69,6 +70,7 @@ def test_root_writes_through_no_link_that_command_puts_into_its_folder(is_there,
     assert secret.read_text() == "secret" and not list(room.iterdir())
 
 
+@pytest.mark.slow
 def test_a_second_run_into_the_folder_is_told_who_has_it(start, tmp_path):
     first = start(*FAST, "--out", tmp_path / "out", command=["sh", "-c", "echo ready; sleep 3"])
     assert first.stdout is not None
@@ -88,6 +90,7 @@ def test_a_run_with_closed_standard_streams_leaves_its_files(closed, start, tmp_
     assert process.returncode == 0 and (tmp_path / "out" / "results.json").exists()
 
 
+@pytest.mark.slow
 def test_live_inside_live_says_that_it_is_behind_a_link_already(live):
     outcome = live(*FAST, command=[AIRPATH, "live", *FAST, "--", "true"])
     assert outcome.code == 2 and "behind a link already" in outcome.err and "root" not in outcome.err

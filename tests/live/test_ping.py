@@ -19,6 +19,7 @@ def rtts_ms(out: str) -> list[float]:
     return [float(number) for number in re.findall(r"time=([0-9.]+) ms", out)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("address", "option"), [("$AIRPATH_SERVER", "-4"), ("$AIRPATH_SERVER6", "-6")])
 def test_a_ping_takes_the_delay_of_both_ways(address, option, live):
     ping = f"exec ping {option} -c 3 -i 0.2 -W 5 {address}"
@@ -31,6 +32,7 @@ def test_a_ping_takes_the_delay_of_both_ways(address, option, live):
     assert min(rtts) < 2 * DELAY_MS + SLACK_MS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["-4", "-6"])
 def test_a_ping_is_an_opaque_flow_of_icmp(option, live):
     address = "$AIRPATH_SERVER6" if option == "-6" else "$AIRPATH_SERVER"

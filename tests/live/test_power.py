@@ -29,6 +29,7 @@ def root(monkeypatch):
     return [*launcher, "env", "--unset=SUDO_UID"]
 
 
+@pytest.mark.slow
 def test_root_keeps_files_and_networks_and_no_program_gets_more(live, root):
     outcome = live(*FAST, command=["sh", "-c", SAYS], launcher=root)
     assert outcome.code == 0, outcome.err
@@ -38,6 +39,7 @@ def test_root_keeps_files_and_networks_and_no_program_gets_more(live, root):
     assert permitted >> 12 & 1
 
 
+@pytest.mark.slow
 @needs("mount", "nsenter", "unshare")
 def test_root_cannot_go_back_to_the_network_outside(live, root, tmp_path):
     outside = tmp_path / "outside"
@@ -51,6 +53,7 @@ def test_root_cannot_go_back_to_the_network_outside(live, root, tmp_path):
     assert (outcome.code, "Operation not permitted" in outcome.err) == (1, True)
 
 
+@pytest.mark.slow
 @needs("ping")
 @pytest.mark.parametrize("how", ["--user", "SUDO_UID"])
 def test_root_can_let_programs_run_as_somebody_else(how, live, root):
@@ -70,12 +73,14 @@ def test_root_can_let_programs_run_as_somebody_else(how, live, root):
     assert str(NOBODY) in outcome.err.splitlines()
 
 
+@pytest.mark.slow
 def test_user_root_stays_root_whoever_called(live, root):
     launcher = [*root, f"SUDO_UID={NOBODY}"]
     outcome = live(*FAST, "--user", "root", command=["id", "-u"], launcher=launcher)
     assert outcome.out == "0\n"
 
 
+@pytest.mark.slow
 def test_others_have_power_over_the_networks_of_the_link_alone(live, tmp_path):
     launcher = without_power(tmp_path)
     outcome = live(*FAST, command=["sh", "-c", SAYS], launcher=launcher)
@@ -91,6 +96,7 @@ def test_only_root_can_choose_a_user(live, tmp_path):
     assert "--user: only root can let a program run as 'root'; leave it out" in outcome.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nosuchuser", "4000000000", "", "99999999999999999999"])
 def test_a_user_that_there_is_not_is_refused(name, live):
     outcome = live(*FAST, "--user", name, command=["true"])
@@ -98,6 +104,7 @@ def test_a_user_that_there_is_not_is_refused(name, live):
     assert f"--user: there is no user '{name}'; name one that" in outcome.err
 
 
+@pytest.mark.slow
 def test_a_clean_environment_has_what_a_login_has_and_the_link(live, monkeypatch):
     monkeypatch.setenv("SECRET", "1")
     monkeypatch.setenv("LC_TIME", "C")

@@ -78,6 +78,7 @@ def theirs(start) -> Callable[..., Outcome]:
     return lambda *arguments, **options: Outcome(start(*arguments, **options))
 
 
+@pytest.mark.slow
 def test_ten_lines_in_an_empty_folder_are_a_test(theirs):
     done = theirs(DOWNLOAD)
     assert (done.code, done.counts) == (0, {"passed": 1}), done.out + done.err
@@ -90,6 +91,7 @@ def test_the_tests_of_the_documentation_pass(theirs):
     assert done.code == 0 and set(done.counts) == {"passed"}, done.out + done.err
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_before_a_link_is_wanted(theirs):
     done = theirs(
         """
@@ -103,6 +105,7 @@ def test_nothing_is_imported_before_a_link_is_wanted(theirs):
     assert done.code == 0, done.out
 
 
+@pytest.mark.slow
 def test_coroutines_of_both_ends_share_a_test(theirs):
     done = theirs(
         """
@@ -171,6 +174,7 @@ def test_the_files_of_a_test_that_fails_are_kept(theirs, tmp_path):
     assert (run.folder / "capture.pcapng").stat().st_size > 20 * 128
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wanted", "code", "counts"),
     [
@@ -189,12 +193,14 @@ def test_a_link_that_is_not_valid_is_treated_as_wanted(wanted, code, counts, the
     assert kept.exists() == (wanted == "fail")
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_over_a_link_that_is_not_valid_keeps_its_own_failure(theirs):
     done = theirs(NEVER_VALID + "    assert not 'enough'\n", PYTEST_ADDOPTS="")
     assert done.counts == {"failed": 1}
     assert "assert not 'enough'" in done.out and "NOT VALID" in done.out
 
 
+@pytest.mark.slow
 def test_a_scenario_that_is_not_there_is_named_at_the_line_of_the_test(theirs):
     done = theirs(DOWNLOAD.replace("umts-384", "umts-385"))
     assert done.counts == {"failed": 1}
@@ -206,6 +212,7 @@ NO_TUN = "mount -t tmpfs none /dev/net"
 NO_NAMESPACES = "echo 0 > /proc/sys/user/max_user_namespaces; echo 0 > /proc/sys/user/max_net_namespaces"
 
 
+@pytest.mark.slow
 @needs("mount", "unshare")
 @pytest.mark.parametrize("required", ["0", "1"])
 @pytest.mark.parametrize(
@@ -237,6 +244,7 @@ def test_four_tests_go_side_by_side(theirs):
     assert (done.code, done.counts["passed"]) == (0, 4), done.out
 
 
+@pytest.mark.slow
 @needs("unshare")
 def test_it_works_without_power(theirs):
     # The owner of these files, except in a namespace without a mapped owner.

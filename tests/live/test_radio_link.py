@@ -55,6 +55,7 @@ def received(end: socket.socket, size: int) -> bytes:
     return data
 
 
+@pytest.mark.slow
 def test_tcp_goes_both_ways(link):
     down, up = os.urandom(50_000), os.urandom(20_000)
     with connected(link) as (server, ue):
@@ -71,6 +72,7 @@ def test_tcp_goes_both_ways(link):
     assert flow["server_address"] == f"10.77.0.1:{PORT}"
 
 
+@pytest.mark.slow
 def test_the_capture_has_every_packet(link):
     with connected(link) as (server, ue):
         server.sendall(bytes(30_000))
@@ -82,6 +84,7 @@ def test_the_capture_has_every_packet(link):
     assert stats.downlink.dropped == 0
 
 
+@pytest.mark.slow
 def test_what_the_link_drops_is_counted_by_reason(tmp_path):
     changes = {"radio.dch.downlink.queue.droptail.packets": 5}
     with airpath.RadioLink("umts-384", tmp_path, changes=changes) as link:
@@ -100,6 +103,7 @@ def test_what_the_link_drops_is_counted_by_reason(tmp_path):
     assert downlink.sent == downlink.delivered + downlink.dropped and downlink.marked == 0
 
 
+@pytest.mark.slow
 def test_datagrams_cross_in_ipv6(link):
     kind = (socket.AF_INET6, socket.SOCK_DGRAM)
     with link.ue.socket(*kind) as here, link.server.socket(*kind) as there:
@@ -110,6 +114,7 @@ def test_datagrams_cross_in_ipv6(link):
     assert (data, source[0]) == (b"hello", link.ue.address6)
 
 
+@pytest.mark.slow
 def test_a_program_has_the_streams_the_folder_and_the_environment_that_it_is_given(link, tmp_path):
     show = "cat; pwd; echo $AIRPATH_SERVER $MINE; echo to stderr >&2; exit 7"
     program = link.ue.popen(
@@ -126,6 +131,7 @@ def test_a_program_has_the_streams_the_folder_and_the_environment_that_it_is_giv
     assert (err, program.returncode) == ("to stderr\n", 7)
 
 
+@pytest.mark.slow
 def test_a_program_runs_at_its_end(link):
     show = "import socket; s = socket.socket(); s.bind(('10.77.0.{}', 1)); print('bound')"
     for end, number in ((link.server, 1), (link.ue, 2)):
@@ -135,6 +141,7 @@ def test_a_program_runs_at_its_end(link):
             assert done.stdout == ("bound\n" if address == number else ""), done.stderr
 
 
+@pytest.mark.slow
 def test_signals_reach_a_program_and_what_it_dies_of_is_told(link):
     script = "trap 'echo heard; exit 3' USR1; echo ready; while :; do sleep 0.02; done"
     with link.server.popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True) as program:
@@ -148,6 +155,7 @@ def test_signals_reach_a_program_and_what_it_dies_of_is_told(link):
         assert program.wait(PATIENCE_S) == -signal.SIGTERM
 
 
+@pytest.mark.slow
 def test_a_program_is_killed_with_its_group_when_the_process_in_its_place_is(link, marker):
     before = set(marked(marker))
     with link.ue.popen(["sh", "-c", "sleep 1000 & echo ready; wait"], stdout=subprocess.PIPE) as program:
@@ -158,6 +166,7 @@ def test_a_program_is_killed_with_its_group_when_the_process_in_its_place_is(lin
         wait_until(lambda: not set(marked(marker)) - before, "the group is gone", GONE_WITHIN_S)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "status", "said"),
     [("airpath-no-such", 127, "No such file or directory"), ("/etc", 126, "Permission denied")],
@@ -167,6 +176,7 @@ def test_a_program_that_cannot_be_run_is_named(word, status, said, link):
     assert (done.returncode, done.stderr) == (status, f"airpath: {word}: {said}\n")
 
 
+@pytest.mark.slow
 def test_programs_end_with_the_link_and_sockets_are_refused(link):
     with link.server.popen(
         ["sh", "-c", "setsid sleep 1000 & echo ready; wait"], stdout=subprocess.PIPE
@@ -182,6 +192,7 @@ def test_programs_end_with_the_link_and_sockets_are_refused(link):
     assert (done.returncode, done.stderr) == (126, "airpath: true: the link has ended\n")
 
 
+@pytest.mark.slow
 def test_what_the_kernel_refuses_is_an_error(link):
     with pytest.raises(OSError, match="not supported"):
         link.ue.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_UDP)
@@ -189,6 +200,7 @@ def test_what_the_kernel_refuses_is_an_error(link):
     link.ue.socket().close()
 
 
+@pytest.mark.slow
 def test_a_process_that_holds_what_is_ours_keeps_no_link_open(link):
     ours = [pipe.fileno() for pipe in (link._process.stdin, link._process.stdout)]
     with subprocess.Popen(["sleep", "1000"], pass_fds=ours) as heir:
@@ -233,6 +245,7 @@ def test_what_cannot_be_used_is_named(arguments, options, said, tmp_path, monkey
     assert said in str(refused.value)
 
 
+@pytest.mark.slow
 def test_two_links_do_not_know_of_each_other(link, tmp_path):
     with airpath.RadioLink(FAST, tmp_path / "other") as other:
         for one, word in ((link, b"first"), (other, b"other")):

@@ -30,6 +30,7 @@ app.bulk = {}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "bps", "seconds"), [("100 Mbit/s", 1e8, 1), ("384 kbit/s", 384e3, 3)])
 def test_each_packet_of_a_download_has_a_time_of_its_own_and_reaches_the_kernel_as_a_single_one(
     rate, bps, seconds, live

@@ -92,6 +92,7 @@ def test_connections_open_and_close_one_after_the_other_both_ways(what, version,
             assert len(ports) == 8, f"FINs at {end}, downlink {downlink}: {ports}"
 
 
+@pytest.mark.slow
 def test_a_reset_goes_on_to_the_server(carry) -> None:
     done = carry(SPLIT + LINK, 3_000_000, what="reset")
     check_whole(done)

@@ -120,6 +120,7 @@ def busy_shell(terminal, cat):
     return shell
 
 
+@pytest.mark.slow
 def test_without_command_there_is_a_shell_with_a_marked_prompt(terminal):
     shell = terminal(AIRPATH, "live", *FAST)
     assert "this shell is the UE, 10.77.0.2; the server is 10.77.0.1" in shell.expect(PROMPT)
@@ -132,6 +133,7 @@ def test_without_command_there_is_a_shell_with_a_marked_prompt(terminal):
     assert shell.process.returncode == 5
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_what_runs_in_the_shell_and_not_the_shell(busy_shell):
     busy_shell.type(CTRL_C)
     busy_shell.expect(PROMPT)
@@ -143,6 +145,7 @@ def test_ctrl_c_ends_what_runs_in_the_shell_and_not_the_shell(busy_shell):
     assert busy_shell.process.returncode == 0
 
 
+@pytest.mark.slow
 def test_ctrl_z_in_the_shell_is_the_shells(busy_shell, cat):
     busy_shell.type(CTRL_Z)
     busy_shell.expect("Stopped")
@@ -159,6 +162,7 @@ def test_ctrl_z_in_the_shell_is_the_shells(busy_shell, cat):
     assert busy_shell.process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["--no-view", "--view"])
 def test_ctrl_z_stops_airpath_and_its_shell_makes_it_go_on(view, terminal, cat):
     shell = terminal("bash", "--norc", "-i")
@@ -179,6 +183,7 @@ def test_ctrl_z_stops_airpath_and_its_shell_makes_it_go_on(view, terminal, cat):
     shell.expect("status 4")
 
 
+@pytest.mark.slow
 def test_ctrl_c_reaches_a_command_that_is_no_shell(terminal):
     shell = terminal(AIRPATH, "live", *FAST, "--no-view", "--", "sed", "-u", "s/^/got /")
     # Typed before any program reads: a terminal keeps it.

@@ -32,6 +32,7 @@ def uplink(outcome) -> dict[str, int]:
     return outcome.results["elements"][1]["ues"][0]["uplink"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("opportunity_bytes", "delivered"), [(1500, 150), (1504, 144)])
 def test_a_line_lets_1500_bytes_of_ip_pass_or_1504_with_4_more_a_packet(
     opportunity_bytes, delivered, live, tmp_path
@@ -48,6 +49,7 @@ def test_a_line_lets_1500_bytes_of_ip_pass_or_1504_with_4_more_a_packet(
     assert check_books(outcome.results)["uplink"] == 200 - delivered
 
 
+@pytest.mark.slow
 @needs("ping")
 def test_a_run_ends_with_a_trace_that_does_not_repeat(live, tmp_path):
     file = trace(tmp_path, *range(1, 3001))
@@ -59,6 +61,7 @@ def test_a_run_ends_with_a_trace_that_does_not_repeat(live, tmp_path):
     assert uplink(outcome)["opportunities"] == 3000
 
 
+@pytest.mark.slow
 def test_a_rate_does_not_end_with_a_trace_that_does(live, tmp_path):
     link = ("--uplink-trace", trace(tmp_path, *range(1, 301)), "--downlink-trace", "10 Mbit/s", "--once")
     outcome = live(*link, out=True, command=["sleep", "1000"])
@@ -75,6 +78,7 @@ def test_a_trace_begins_again_where_it_ends(live, tmp_path):
     assert uplink(outcome)["opportunities"] > 400
 
 
+@pytest.mark.slow
 @needs("ping")
 def test_a_link_begins_at_the_offset_in_its_recordings(live, tmp_path):
     """Nothing passes in the first minute of either recording."""

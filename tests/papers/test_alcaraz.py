@@ -97,6 +97,7 @@ def test_acks_are_stranded_as_printed(name, table):
     assert set(goodput["readings"]) == {reading.name for reading in PAPER.readings}
 
 
+@pytest.mark.slow
 def test_readings_are_about_ack_rate_control(tmp_path):
     _, entries, _ = reproduce(tmp_path, "--table", "2", "--runs", "1")
     for value in entries:
@@ -132,6 +133,7 @@ def test_combined_scheme_1_has_less_delay_than_2(flows, table):
     assert first < second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ackrate", "pdpc", "combined1", "combined2"])
 def test_one_flow_hardly_ever_overflows_a_controlled_buffer(name, overflows):
     assert overflows[name] < 1 < overflows["conventional"]
@@ -279,6 +281,7 @@ def reproduce(tmp_path, *options):
     return result, json.loads(json_file.read_text()), (out / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_papers_own_intervals_stand_beside_ours(tmp_path):
     result, values, page = reproduce(tmp_path, "--table", "2", "--runs", "20", "--quick")
     value = next(known for known in values if known["id"] == "alcaraz-t2-conventional-1f-goodput")
@@ -291,6 +294,7 @@ def test_the_papers_own_intervals_stand_beside_ours(tmp_path):
     assert "<th>first 20 runs ± 90 %</th>" in page
 
 
+@pytest.mark.slow
 def test_planes_and_traces_are_drawn(tmp_path):
     result, entries, page = reproduce(tmp_path, "--figure", "8", "--figure", "12", "--runs", "1")
     shown = [entry for entry in entries if entry["shows"] == "f2 = 0: goodput"]
@@ -299,6 +303,7 @@ def test_planes_and_traces_are_drawn(tmp_path):
     assert page.count("<img") == 2 and "Figure 8 f2 = 0: delay" in result.stdout
 
 
+@pytest.mark.slow
 def test_studies_have_their_tables_and_charts(tmp_path):
     result, entries, page = reproduce(tmp_path, "--study", "2", "--study", "4", "--runs", "2")
     red = [entry for entry in entries if entry["row"] == {"scheme": "RED, weight 0.002"}]

@@ -46,6 +46,7 @@ def test_a_link_that_does_not_vary_gives_the_printed_row_nearly_to_the_digit(mea
     assert measured["t1-1-packets-transferred"] == pytest.approx(89713, rel=0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_throughput_and_fast_retransmits_are_those_of_the_paper(case, measured):
     assert measured[f"t2-{case}-sim"] == pytest.approx(published(f"t2-{case}-sim"), rel=0.04)
@@ -142,11 +143,13 @@ def test_a_chart_is_a_picture_and_a_table(tmp_path):
     assert page.count("<img") == 1 and "Figure 12 (a) buffer of 10: throughput" in result.stdout
 
 
+@pytest.mark.slow
 def test_traces_are_drawn_and_need_no_values(tmp_path):
     _, entries, page = reproduce(tmp_path, "--figure", "4")
     assert entries == [] and page.count("<img") == 1 and "Not finished" not in page
 
 
+@pytest.mark.slow
 def test_the_imitated_live_system_has_the_published_pings_and_download(tmp_path):
     _, entries, _ = reproduce(tmp_path, "--figure", "2", "--figure", "3", "--runs", "3")
     known = {entry["id"]: entry for entry in entries}
@@ -155,6 +158,7 @@ def test_the_imitated_live_system_has_the_published_pings_and_download(tmp_path)
     assert known["chan-f3-50ms"]["measured"] > 5 and known["chan-f3-rtt"]["measured"] > 3
 
 
+@pytest.mark.slow
 def test_what_follows_from_printed_values_is_not_replicated(tmp_path):
     result, entries, page = reproduce(tmp_path, "--table", "2", "--runs", "2")
     model = next(entry for entry in entries if entry.get("id") == "chan-t2-4-model3")
@@ -181,6 +185,7 @@ def test_as_printed_the_regulator_stops_without_the_idle_release(tmp_path):
     assert kbps["working"] == pytest.approx(kbps["working, no idle release"], rel=0.001)
 
 
+@pytest.mark.slow
 def test_an_encrypted_flow_is_not_regulated(tmp_path):
     _, entries, _ = reproduce(tmp_path, "--study", "8", "--runs", "1")
     for flow in ("Reno", "SACK"):

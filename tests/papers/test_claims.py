@@ -261,6 +261,7 @@ def can_fail(claim):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.id)
 def test_each_claim_could_have_failed_or_is_called_derived(claim):
     if claim.id not in DERIVED:

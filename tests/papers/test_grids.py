@@ -63,6 +63,7 @@ def test_the_studies_are_numbered(paper, last):
     assert [experiment.number for experiment in PAPERS[paper].experiments] == list(range(1, last + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", ["lundsten", "zhang"])
 def test_what_a_cell_says_of_a_lost_blocks_return_no_reading_changes(paper):
     known = PAPERS[paper]
@@ -74,6 +75,7 @@ def test_what_a_cell_says_of_a_lost_blocks_return_no_reading_changes(paper):
         assert all(f'retransmission_delay = "{said}"' in text for text in texts) or said is None
 
 
+@pytest.mark.slow
 def test_table_1_shows_what_the_thesis_crosses_beside_what_is_measured(tmp_path):
     result, entries, page = reproduce(tmp_path, "lundsten", "--table", "1", "--runs", "2")
     assert len(entries) == 6 * 6
@@ -90,6 +92,7 @@ def test_table_1_shows_what_the_thesis_crosses_beside_what_is_measured(tmp_path)
         assert "HSDPA: not measured here: it is another radio link (Study 10)" in text
 
 
+@pytest.mark.slow
 def test_an_entry_is_what_its_two_scenarios_give(tmp_path):
     _, entries, _ = reproduce(tmp_path, "lundsten", "--table", "1", "--runs", "2")
     split = next(row for row in TABLE_1.grid.rows if row.labels == ("Split TCP",))
@@ -106,6 +109,7 @@ def test_an_entry_is_what_its_two_scenarios_give(tmp_path):
     assert measured == pytest.approx(sum(saved) / 2) and measured > 10
 
 
+@pytest.mark.slow
 def test_a_study_has_its_question_and_its_figures_on_the_page(tmp_path):
     result, entries, page = reproduce(tmp_path, "extensions", "--study", "3", "--runs", "2")
     assert len(entries) == 5 * 6 and all(known["place"] == "Study 3" for known in entries)

@@ -53,6 +53,7 @@ def test_figures_3_and_4_show_one_loss(number, timeouts, fast_retransmits):
     assert counted == (timeouts, fast_retransmits, 1)
 
 
+@pytest.mark.slow
 def test_a_timeout_leaves_a_window_of_one_and_slow_start(drawn):
     window = drawn[3].window
     fall = int(np.argmin(np.diff(window.segments)))

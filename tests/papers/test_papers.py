@@ -56,6 +56,7 @@ FLOOR = 100 * (1 / 0.9 - 1)
 PRINTED = [paper for paper in PAPERS.values() if not paper.is_own]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
 def test_each_cell_is_a_scenario(paper):
     """Also that of a study that no quick test runs: its keys are those of today."""
@@ -130,6 +131,7 @@ def test_what_is_not_random_is_judged_after_few_runs():
     assert verdicts["lundsten-f18-20k"] == "holds"
 
 
+@pytest.mark.slow
 def test_a_reason_tells_what_the_other_readings_give(tmp_path):
     _, values, _ = reproduce(tmp_path, "--table", "8", "--runs", "3")
     reasons = {value["id"]: value["reason"] for value in values if value["verdict"] == "not_reproduced"}
@@ -137,6 +139,7 @@ def test_a_reason_tells_what_the_other_readings_give(tmp_path):
     assert all(re.search(r"all 4 readings give \S+ to \S+ %", reason) for reason in reasons.values())
 
 
+@pytest.mark.slow
 def test_the_json_has_one_object_per_value_of_the_table(tmp_path):
     result, values, _ = reproduce(tmp_path, "--table", "3", "--runs", "2", "--quick")
     assert result.exit_code == 0
@@ -151,6 +154,7 @@ def test_one_run_has_no_interval_in_the_json(tmp_path):
     assert {(value["runs"], value["ci_low"], value["ci_high"]) for value in values} == {(1, None, None)}
 
 
+@pytest.mark.slow
 def test_in_a_file_a_value_has_one_line_however_many_readings_there_are(tmp_path):
     result, values, _ = reproduce(tmp_path, "--table", "10", "--runs", "2")
     rows = [line for line in result.stdout.splitlines() if re.match(r" *\d+ +\d+ +\d+ +\d+ %", line)]
@@ -166,6 +170,7 @@ RUNS = {"alcaraz": 1, "chan": 1, "extensions": 1, "atlas": 1, "zhang": 5}
 """Runs of a cell where they are not two: these take minutes, or two reproduce nothing."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "paper",
     [pytest.param(PAPERS[name], id=name, marks=[pytest.mark.slow] * (name != "zhang")) for name in PAPERS],
@@ -199,12 +204,14 @@ def test_everything_together_has_every_value_and_every_claim_of_the_paper(paper,
         assert f'id="{claim["id"]}"' in page and claim["id"] in result.stdout
 
 
+@pytest.mark.slow
 def test_the_json_has_what_the_first_run_alone_gives(tmp_path):
     _, many, _ = reproduce(tmp_path, "--table", "3", "--table", "7", "--runs", "3", "--quick")
     _, one, _ = reproduce(tmp_path, "--table", "3", "--table", "7", "--runs", "1", "--quick")
     assert [value["seed_1"] for value in many] == [value["measured"] for value in one]
 
 
+@pytest.mark.slow
 def test_the_json_has_every_reading_that_was_simulated(tmp_path):
     _, values, _ = reproduce(tmp_path, "--table", "3", "--runs", "2")
     names = [reading.name for reading in PAPER.readings]
@@ -219,6 +226,7 @@ def test_the_json_has_every_reading_that_was_simulated(tmp_path):
     assert fast["after"]["measured"] > fast["before"]["measured"]
 
 
+@pytest.mark.slow
 def test_command_and_page_show_what_each_reading_would_do(tmp_path):
     result, values, page = reproduce(tmp_path, "--table", "7", "--runs", "3")
     names = [reading.name for reading in PAPER.readings]
@@ -231,6 +239,7 @@ def test_command_and_page_show_what_each_reading_would_do(tmp_path):
         assert re.search(rf"{re.escape(said)} +{' +'.join(counts)}\n", result.stdout)
 
 
+@pytest.mark.slow
 def test_a_picture_without_values_is_a_page_of_its_own(tmp_path):
     result, values, page = reproduce(tmp_path, "--figure", "4", "--figure", "18")
     assert result.exit_code == 0 and values == []
@@ -238,6 +247,7 @@ def test_a_picture_without_values_is_a_page_of_its_own(tmp_path):
     assert "would do" not in page and "would do" not in result.stdout
 
 
+@pytest.mark.slow
 def test_where_the_paper_averages_its_number_of_runs_stands_beside_ours(tmp_path):
     result, values, page = reproduce(tmp_path, "--table", "9", "--runs", "22")
     for value in values:
@@ -253,6 +263,7 @@ def test_where_the_paper_averages_its_number_of_runs_stands_beside_ours(tmp_path
     assert "<th>first 20 runs ± sd</th><th>a mean of 20 falls in</th>" in page
 
 
+@pytest.mark.slow
 def test_nothing_is_said_of_an_average_where_the_paper_has_none(tmp_path):
     _, values, page = reproduce(tmp_path, "--table", "3", "--runs", "2", "--quick")
     assert {(value["averaged_runs"], value["first_runs"]) for value in values} == {(1, None)}
@@ -268,6 +279,7 @@ def test_result_and_page_do_not_depend_on_the_number_of_workers(tmp_path):
     assert page_one == page_two
 
 
+@pytest.mark.slow
 def test_the_page_needs_nothing_but_itself(tmp_path):
     _, _, page = reproduce(tmp_path, "--table", "3", "--figure", "13", "--runs", "2")
     assert not re.search(r"https?:|//[a-z]|url\(|<script|<link|@import", re.sub(r"base64,[^\"]+", "", page))
@@ -294,6 +306,7 @@ def test_the_page_begins_with_what_did_not_come_out(tmp_path):
     assert top.count("<details open>") == 1
 
 
+@pytest.mark.slow
 def test_every_table_of_a_page_can_scroll_and_long_ones_fold(tmp_path):
     _, objects, page = reproduce(tmp_path, "--study", "1", "--runs", "1", paper="alcaraz")
     assert page.count("<table") == page.count('<div class="wide"><table') > 3
@@ -361,6 +374,7 @@ def interrupt_after(monkeypatch, made):
     return lambda runs: monkeypatch.setattr(harness.driver, "signals", lambda: signals(runs))
 
 
+@pytest.mark.slow
 def test_no_cell_is_simulated_twice(made, tmp_path):
     reproduce(tmp_path, "--table", "3", "--table", "4", "--figure", "13", "--runs", "1")
     # Six cells in every reading.
@@ -386,6 +400,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_resumes(made, interr
     assert {file.name for file in (tmp_path / "out").iterdir()} == {"index.html", "report.json"}
 
 
+@pytest.mark.slow
 def test_runs_of_another_reproduction_are_refused_and_a_torn_one_is_made_again(
     made, interrupt_after, tmp_path, airpath_command
 ):
@@ -451,6 +466,7 @@ def test_a_mistake_is_one_line_with_its_remedy(words, says, tmp_path, monkeypatc
     assert outcome.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_page_is_replaced_only_by_force_and_json_takes_the_place_of_tables(tmp_path, airpath_command):
     words = ("reproduce", "lundsten", "--table", 3, "--runs", 1, "--quick", "--out", tmp_path)
     printed = airpath_command(*words, "--json")

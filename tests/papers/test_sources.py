@@ -20,6 +20,7 @@ def reproductions():
     return {name: Reproduction(paper, paper.experiments[:1], effort) for name, paper in PAPERS.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "invalid"),
     [

@@ -32,6 +32,7 @@ def test_published_values_compared_without_it_name_what_to_install(without, airp
     check_error(airpath_command("compare", "--published"), "--published", "not installed", "airpath-studies")
 
 
+@pytest.mark.slow
 def test_there_are_no_bundled_sweeps_without_it(without, airpath_command):
     outcome = airpath_command("sweep", "chan:figure-11")
     check_error(outcome, "chan:figure-11", "no such sweep", "install airpath-studies")

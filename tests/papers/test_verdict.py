@@ -201,6 +201,7 @@ def test_the_first_few_runs_are_never_called_better_than_all(published):
             assert few not in MET or all_of_them in MET
 
 
+@pytest.mark.slow
 def test_enough_runs_always_tell():
     for sd in (1, 3, 10, 30):
         for published in range(50, 150):

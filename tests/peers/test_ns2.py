@@ -74,7 +74,8 @@ def test_what_ns2_counts_is_what_airpath_counts(configuration):
         assert abs(found.difference) <= band, found
 
 
-@pytest.mark.parametrize("name", sampled(SEGMENT_BY_SEGMENT, 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEGMENT_BY_SEGMENT)
 def test_every_segment_is_sent_when_ns2_sends_it(name):
     configuration = named(name)
     # Some ten thousand segments.
@@ -92,7 +93,8 @@ def test_every_segment_is_sent_when_ns2_sends_it(name):
     assert np.abs(our_times[1 : len(times)] - times[1:] - shift).max() < 2e-6
 
 
-@pytest.mark.parametrize("name", sampled(OWN_LOSSES, 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OWN_LOSSES)
 def test_goodput_is_the_same_with_losses_that_ns2_draws_itself(name):
     goodput, *_ = compare(replace(named(name), runs=24), same_losses=False)
     print(goodput)

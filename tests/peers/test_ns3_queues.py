@@ -42,6 +42,7 @@ def test_goodput_waits_and_drops_are_those_of_ns3(name):
         assert own == pytest.approx(ns3, abs=WIDER.get(name, BAND) * ns3 + 2 * error), figure
 
 
+@pytest.mark.slow
 def test_sparse_packets_pass_those_that_wait():
     for rate in (2, 10):
         theirs = RUNS[f"udp-fq_codel-{rate}mbit-0.9-sparse"]

@@ -7,7 +7,6 @@ import itertools
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from conftest import sampled
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.legend import Legend
 from matplotlib.transforms import Bbox
@@ -166,7 +165,8 @@ COUNTS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "count", "size"), sampled(COUNTS, 12))
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "count", "size"), COUNTS)
 def test_one_to_sixteen_series_are_legible_in_each_size(windows, kind, count, size):
     figure = airpath.plot_sweep(
         windows(count), by="initial_window", size=size, title="A title", **KINDS[kind]
@@ -175,7 +175,8 @@ def test_one_to_sixteen_series_are_legible_in_each_size(windows, kind, count, si
     check(figure.draw())
 
 
-@pytest.mark.parametrize("size", sampled(SIZES, 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES)
 def test_sixteen_long_names_are_legible_in_each_size(windows, size):
     labels = [f"initial_window={number}=window of {number} segments" for number in range(1, 17)]
     labels += ["goodput_bps=95th percentile of the goodput of all flows that end in time, without headers"]
@@ -203,9 +204,8 @@ FACETS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "size"), sampled(itertools.product(FACETS, ["3.3x4.5", "7x5", "3.3", None]), 6)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "size"), itertools.product(FACETS, ["3.3x4.5", "7x5", "3.3", None]))
 def test_panels_are_legible_in_each_size(cells, name, size):
     labels = ["lte-10mhz-still=LTE, 10 MHz", "umts-384=UMTS"]
     figure = airpath.plot_sweep(cells, size=size, labels=labels, **FACETS[name])
@@ -222,6 +222,7 @@ def test_twenty_four_panels_are_legible(windows, size):
     check(airpath.plot_sweep(windows(24), size=size, **ask).draw())
 
 
+@pytest.mark.slow
 def test_axes_that_are_not_free_are_shared_by_all_panels(cells):
     ask = {"x": "cc", "y": "goodput_bps", "facet": ["row=scenario", "col=queue"]}
     limits = {axes.get_ylim() for axes in airpath.plot_sweep(cells, **ask).draw().axes}
@@ -236,6 +237,7 @@ def test_panels_of_much_different_size_are_remarked(cells):
     assert airpath.plot_sweep(cells, free="y", **ask).warnings == ()
 
 
+@pytest.mark.slow
 def test_words_are_not_joined_by_lines(cells):
     """On an axis, along a path, and by colours and marks."""
     chosen = ["scenario=umts-384"]
@@ -259,6 +261,7 @@ def test_the_key_of_words_that_is_left_is_shown_by_marks(cells):
     assert alone["roles"] == {"by": ["tcp.cc"]}
 
 
+@pytest.mark.slow
 def test_colours_and_marks_show_different_keys(cells):
     ask = {"x": "rtt_ms.mean", "y": "goodput_bps", "where": ["scenario=umts-384"]}
     figure = airpath.plot_sweep(cells, color="cc", marker="queue", **ask)
@@ -314,6 +317,7 @@ def test_a_caption_is_left_out_if_asked(cells):
     assert not any("runs" in text.get_text() for text in figure.texts)
 
 
+@pytest.mark.slow
 def test_labels_replace_names_of_parameters_metrics_and_values(cells):
     labels = {"tcp.cc": "sender", "goodput_bps": "Goodput", "cubic": "CUBIC (RFC 9438)", "scenario": ""}
     labels |= {"queue=codel": "CoDel, 5 ms", "lte-10mhz-still": "LTE"}

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import matplotlib
 import matplotlib.image
 import pytest
-from conftest import check_error, sampled
+from conftest import check_error
 
 import airpath
 from airpath.drawing.style import print_style
@@ -180,6 +180,7 @@ def test_a_heat_map_has_a_cell_for_each_pair_and_hatches_what_is_missing(tmp_pat
     assert "hatched" in caption_of(figure.content)
 
 
+@pytest.mark.slow
 def test_each_value_of_by_is_a_panel_of_a_heat_map(tmp_path):
     text = GRID + f'"{BLER}" = ["1 %", "10 %", "20 %"]\n'
     figure = airpath.plot_sweep(swept(tmp_path, text), "rate", "bler", z="goodput_bps", by="cc")
@@ -199,6 +200,7 @@ def test_points_of_a_drawn_design_are_scattered_and_not_joined(drawn):
     )
 
 
+@pytest.mark.slow
 def test_a_sweep_that_ran_is_drawn_as_its_results_say(tmp_path, airpath_command):
     path = tmp_path / "sweep.toml"
     path.write_text(
@@ -315,7 +317,8 @@ def command(out, file, *more):
     return ["plot", out, "--x", "rtt_ms.mean", "--y", "goodput_bps", "--by", "cc", "--out", file, *more]
 
 
-@pytest.mark.parametrize("kind", sampled(["png", "svg", "pdf"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_formats_are_made_and_the_same_rows_give_the_same_bytes(grid, tmp_path, airpath_command, kind):
     first, second = tmp_path / f"first.{kind}", tmp_path / f"second.{kind.upper()}"
     assert airpath_command(*command(grid, first)) == (0, f"{first}\n", "")
@@ -342,6 +345,7 @@ def test_formats_are_made_and_the_same_rows_give_the_same_bytes(grid, tmp_path, 
         assert b"CreationDate" not in content and b"/CIDFontType2" in content and b"/Type3" not in content
 
 
+@pytest.mark.slow
 def test_title_and_size_are_as_asked(grid, tmp_path, airpath_command):
     file = tmp_path / "a.png"
     assert airpath_command(*command(grid, file, "--size", "12.7x7.62cm", "--title", "Reno")).code == 0
@@ -352,6 +356,7 @@ def test_title_and_size_are_as_asked(grid, tmp_path, airpath_command):
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_figures_of_other_points_have_other_names(grid, airpath_command):
     names = {
         airpath_command("plot", grid, "--x", "cc", "--y", metric, "--where", f"rate={rate}").out
@@ -381,6 +386,7 @@ def test_logarithmic_axes(grid):
     assert figure.data["axes"]["x"]["scale"] == "log"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "kind"),
     [
@@ -547,6 +553,7 @@ def test_what_cannot_be_drawn_is_refused_with_what_could(
     check_error(outcome, key, cause, remedy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "key", "cause", "remedy"),
     [
@@ -615,6 +622,7 @@ def test_more_panels_or_colours_than_fit_are_refused(tmp_path, airpath_command, 
     check_error(airpath_command(*words), key, cause, "--where")
 
 
+@pytest.mark.slow
 def test_csv_has_what_is_drawn_in_the_units_of_the_results(grid, tmp_path, airpath_command):
     picture, numbers = tmp_path / "a.pdf", tmp_path / "a.csv"
     words = ("plot", grid, "--x", "rate", "--y", "goodput_bps", "--by", "cc", "--out", picture)
@@ -695,6 +703,7 @@ def test_nothing_to_draw_is_said(tmp_path, airpath_command):
     check_error(outcome, "--where", "no runs yet", "continue")
 
 
+@pytest.mark.slow
 def test_other_folders_and_files_are_refused_with_what_to_do(tmp_path, airpath_command):
     airpath_command("run", "umts-384", "--set=duration=2 s", "--out", tmp_path / "run")
     asked = ("--x", "rate", "--y", "goodput_bps")
@@ -716,6 +725,7 @@ def test_python_raises_what_the_command_line_prints(grid):
         airpath.plot_sweep(grid, "rate", "goodput_bps", by="cc", size=(3, "wide"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["$\\frac{x$", "_hidden", "<b>&"])
 def test_words_of_files_are_drawn_as_they_are_written(name, tmp_path, airpath_command):
     trace = "radio.variable.downlink.channel.trace_file.file"

@@ -65,6 +65,7 @@ def test_what_a_cell_cannot_carry_is_refused():
         fit_cell(np.ones(60_000, np.int32), workers=2, band="1.4 MHz")
 
 
+@pytest.mark.slow
 def test_the_shadowing_of_a_corrected_cell_has_a_bound(monkeypatch):
     monkeypatch.setattr(cells, "CORRECTION_RUNS", 8)
     # Every third second carries three times what the band can: no shadowing varies so much.

@@ -36,6 +36,7 @@ def fitted(recorded):
     return fit_process(recorded)
 
 
+@pytest.mark.slow
 def test_known_parameters_come_back(fitted):
     assert np.mean(fitted["counts"]) == pytest.approx(24.5, rel=0.05)
     weights = dict(zip(fitted["time_constants_s"], fitted["weights"], strict=True))
@@ -67,6 +68,7 @@ def test_statistics_of_the_model_are_those_of_the_recording(recorded, fitted):
         assert getattr(modelled, name) == pytest.approx(getattr(own, name), rel=tolerance), name
 
 
+@pytest.mark.slow
 def test_transfers_over_the_model_are_those_over_the_recording(recorded, fitted):
     part = recorded[: 1000 * 600]
     for one in compare_transfers(part, lambda _: process(fitted), (("BBR", "CoDel"),)):
@@ -95,6 +97,7 @@ def test_the_interval_of_an_rtt_is_that_of_its_logarithm():
     assert known.ci_high == pytest.approx(5.5 + 12.706, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_report_has_the_intervals_of_transfers(recorded, tmp_path, airpath_command):
     source, out = tmp_path / "drive.ms", tmp_path / "link.toml"
     source.write_text("".join(f"{time}\n" for time in np.repeat(np.arange(130_000), recorded[:130_000])))
@@ -107,6 +110,7 @@ def test_a_report_has_the_intervals_of_transfers(recorded, tmp_path, airpath_com
     assert told[0]["modelled_ci"][0] < told[0]["modelled"] < told[0]["modelled_ci"][1]
 
 
+@pytest.mark.slow
 def test_rare_packets_do_not_hide_the_correlation():
     # Three bins of four have one packet: their normal scores are in random order, and the counts are not.
     sparse = {"counts": [1.0] * 30 + [1.0, 2, 4, 8, 12, 16, 20, 24, 28, 32]}
@@ -118,6 +122,7 @@ def test_rare_packets_do_not_hide_the_correlation():
     assert modelled.cv_1s == pytest.approx(own.cv_1s, rel=0.08)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairing", [-0.8, 0.0, 0.6])
 def test_the_order_of_bursts_comes_back(pairing):
     texture = {"packets": [1.0, 1.0, 2.0, 4.0], "silences_ms": [1.0, 2.0, 5.0, 12.0], "pairing": pairing}
@@ -172,6 +177,7 @@ def test_two_directions_tell_what_they_share():
     assert alone["outages"]["shared"] < 0.2
 
 
+@pytest.mark.slow
 def test_what_is_written_runs_and_gives_the_same_bytes_again(recorded, tmp_path, airpath_command):
     source, out, model = tmp_path / "drive.ms", tmp_path / "drive.toml", tmp_path / "drive.json"
     times = np.repeat(np.arange(120_000), recorded[:120_000])
@@ -194,6 +200,7 @@ def test_what_is_written_runs_and_gives_the_same_bytes_again(recorded, tmp_path,
     assert airpath.run(changed, 1).summary["flows"] == one
 
 
+@pytest.mark.slow
 def test_mean_scales_what_is_written(recorded, tmp_path, airpath_command, monkeypatch):
     source, out = tmp_path / "drive.ms", tmp_path / "fast.toml"
     source.write_text("".join(f"{time}\n" for time in np.repeat(np.arange(120_000), recorded[:120_000])))
@@ -233,6 +240,7 @@ def test_the_name_of_a_recording_is_a_comment_whatever_it_is(recorded, tmp_path,
     assert "fitted to a\\nduration = 3, 70 s" in out.read_text()
 
 
+@pytest.mark.slow
 def test_a_short_uplink_is_said_to_share_nothing(recorded, tmp_path, airpath_command):
     down, up = tmp_path / "down.ms", tmp_path / "up.ms"
     for file, length in ((down, 140_000), (up, 65_000)):

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import sampled
 
 import airpath
 from airpath.files.text import MOST_VALUES, parse_json, parse_toml
@@ -30,6 +29,7 @@ rate = "100 Gbit/s"
 """
 
 
+@pytest.mark.slow
 def test_a_run_without_bound_ends_with_the_buffer_and_the_flow(tmp_path, airpath_command):
     scenario = tmp_path / "flood.toml"
     scenario.write_text(FLOOD)
@@ -67,6 +67,7 @@ def test_json_of_very_many_values_is_refused_before_it_is_parsed():
     assert parse_json(json.dumps(list(range(1000)))) == list(range(1000))
 
 
+@pytest.mark.slow
 def test_too_few_descriptors_are_named_with_the_limit():
     def limited(files: int, *words: str) -> subprocess.CompletedProcess[str]:
         few = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files))
@@ -83,7 +84,8 @@ def test_too_few_descriptors_are_named_with_the_limit():
     assert not failed or any("ulimit -n" in one.stderr for one in failed)
 
 
-@pytest.mark.parametrize("kilobytes", sampled([60_000, 200_000, 350_000, 1_000_000], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("kilobytes", [60_000, 200_000, 350_000, 1_000_000])
 def test_too_little_memory_is_named_with_the_limit(kilobytes, tmp_path):
     little = partial(resource.setrlimit, resource.RLIMIT_AS, (kilobytes * 1024, kilobytes * 1024))
     command = (sys.executable, "-m", "airpath", "run", "umts-384", "--out", str(tmp_path / "out"))
@@ -95,7 +97,8 @@ def test_too_little_memory_is_named_with_the_limit(kilobytes, tmp_path):
         assert (tmp_path / "out" / "results.json").exists()
 
 
-@pytest.mark.parametrize("number", sampled([signal.SIGHUP, signal.SIGTERM, signal.SIGINT], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_run_and_leaves_nothing_unfinished(number, tmp_path):
     out = tmp_path / "out"
     command = (sys.executable, "-m", "airpath", "run", "umts-384", "--set", "duration=1000000 s")
@@ -112,6 +115,7 @@ def test_a_signal_ends_a_run_and_leaves_nothing_unfinished(number, tmp_path):
     assert not (out / "lock").exists()
 
 
+@pytest.mark.slow
 def test_nohup_keeps_a_run_from_the_end_of_its_terminal(tmp_path):
     ignored = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
     command = (sys.executable, "-m", "airpath", "run", "umts-384", "--set", "duration=100 s")
@@ -135,6 +139,7 @@ def test_replicate_takes_what_run_takes(tmp_path):
         airpath.replicate("umts-383", "goodput_bps", **few)
 
 
+@pytest.mark.slow
 def test_the_studio_raises_its_limit_of_files_or_says_how(tmp_path):
     def started(soft: int, hard: int) -> tuple[int | None, str, str]:
         few = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
@@ -156,6 +161,7 @@ def test_the_studio_raises_its_limit_of_files_or_says_how(tmp_path):
     assert "ulimit -n" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("list",), ("config", "umts-384"), ("run", "umts-384", "--set", "tcp.§=1")]
 )

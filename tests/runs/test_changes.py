@@ -74,6 +74,7 @@ def test_a_run_keeps_and_names_what_was_changed(tmp_path, undrawn):
     assert changes_of_resolved("umts-999", run.scenario) is None
 
 
+@pytest.mark.slow
 def test_the_picture_and_the_table_of_a_run_name_what_was_changed():
     result = airpath.run(load("umts-384", [("duration", "1 s")]), seed=4)
     assert result.plot().title == "umts-384, duration = 1 s, seed 4"

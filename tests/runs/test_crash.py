@@ -11,7 +11,6 @@ from pathlib import Path
 
 import crash
 import pytest
-from conftest import sampled
 from programs import needs
 
 from airpath.errors import OutputError
@@ -107,7 +106,8 @@ def contents(out: Path) -> dict[str, str]:
     return {str(file.relative_to(out)): file.read_text()[:1] for file in out.rglob("[!.]*") if file.is_file()}
 
 
-@pytest.mark.parametrize("with_", sampled(["kill", "ENOSPC", "EIO"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("with_", ["kill", "ENOSPC", "EIO"])
 def test_files_that_belong_together_are_all_old_or_all_new_or_the_last_is_missing(with_, library, tmp_path):
     with Program(TOGETHER, tmp_path, library) as program:
         assert program.run("a", with_=with_)[0] == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import airpath
 from airpath.runs import metrics
 
@@ -38,6 +40,7 @@ def test_results_have_what_applies():
     assert ping["rtt_ms"]["min"] > ping["datagrams"]["delay_ms"]["min"] > 30
 
 
+@pytest.mark.slow
 def test_summary_and_files_cope(airpath_command, tmp_path):
     scenario = tmp_path / "call.toml"
     scenario.write_text(SCENARIO)

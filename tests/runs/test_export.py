@@ -6,7 +6,7 @@ import csv
 from collections import Counter
 
 import pytest
-from conftest import UP_AND_DOWN, check_error, events_in, sampled
+from conftest import UP_AND_DOWN, check_error, events_in
 
 import airpath
 from airpath import _core
@@ -226,7 +226,8 @@ def test_without_a_file_lines_go_to_standard_output(run_dir, airpath_command):
     assert (outcome.code, outcome.out) == (0, SMALL_NS2)
 
 
-@pytest.mark.parametrize("format_", sampled(["ns2", "csv", "mm-link"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("format_", ["ns2", "csv", "mm-link"])
 def test_how_much_is_read_at_a_time_changes_nothing(format_, ran, export, monkeypatch):
     folder = ran("short queue")
     whole = export(folder, format_)
@@ -234,7 +235,8 @@ def test_how_much_is_read_at_a_time_changes_nothing(format_, ran, export, monkey
     assert export(folder, format_) == whole
 
 
-@pytest.mark.parametrize("run", sampled(["short queue", "out of sequence", "opportunities"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("run", ["short queue", "out of sequence", "opportunities"])
 def test_csv_has_every_row_and_reads_back_as_the_same_values(run, ran, export):
     folder = ran(run)
     table = events_in(folder)
@@ -247,6 +249,7 @@ def test_csv_has_every_row_and_reads_back_as_the_same_values(run, ran, export):
         assert [read(text) if text else None for text in texts] == table[name].to_pylist(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["downlink", "uplink"])
 @pytest.mark.parametrize("run", RUNS)
 def test_mm_link_sums_are_what_the_bearer_counted(run, direction, ran, export):
@@ -267,7 +270,8 @@ def test_mm_link_sums_are_what_the_bearer_counted(run, direction, ran, export):
         assert kinds["#"] == counted["opportunities"]
 
 
-@pytest.mark.parametrize("run", sampled(RUNS, 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("run", RUNS)
 def test_ns2_lines_agree_with_counters_and_with_what_receivers_got(run, ran, export):
     folder = ran(run)
     opened = source.Run.open(folder)

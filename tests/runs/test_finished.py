@@ -63,6 +63,7 @@ def check_refused(outcome, file):
     assert str(file.parent).removesuffix("/trace") in outcome.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_that_is_missing_or_something_else_is_named(name, folder, airpath_command):
     file = folder / name
@@ -97,6 +98,7 @@ def test_results_with_something_else_under_a_key_are_refused(key, folder, airpat
     assert f"has no {key}" in outcome.err
 
 
+@pytest.mark.slow
 def test_results_with_something_else_below_a_flow_are_refused_or_read(folder, airpath_command):
     file = folder / "results.json"
     summary = json.loads(file.read_text())
@@ -109,6 +111,7 @@ def test_results_with_something_else_below_a_flow_are_refused_or_read(folder, ai
                 check_refused(outcome, file)
 
 
+@pytest.mark.slow
 def test_mutated_text_is_refused_or_read(folder, airpath_command):
     random = Random(1)
     for name in ("results.json", "scenario.resolved.toml", "manifest.json"):
@@ -125,6 +128,7 @@ def test_mutated_text_is_refused_or_read(folder, airpath_command):
         file.write_bytes(before)
 
 
+@pytest.mark.slow
 def test_a_trace_with_a_flipped_bit_is_refused_or_says_the_same(folder, airpath_command):
     random, file = Random(2), folder / "trace" / "segment_sent.parquet"
     before = file.read_bytes()
@@ -181,6 +185,7 @@ def bomb(file, rows, word):
             writer.write_table(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "word", "because"),
     [(32, "w" * 50_000_000, "holds 50 MB in 32 rows"), (40_000_000, "new", "more than 200 million numbers")],

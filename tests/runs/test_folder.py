@@ -85,6 +85,7 @@ def test_a_moved_unfinished_folder_gets_the_files_and_its_replacement_none(tmp_p
     assert (out / "capture.pcapng").read_bytes() == b"packets"
 
 
+@pytest.mark.slow
 def test_a_second_run_into_a_folder_is_refused_and_told_who_holds_it(tmp_path):
     with prepare(tmp_path, force=False):
         with pytest.raises(OutputError, match=f"in use: process {os.getpid()} on .* is writing") as refused:
@@ -98,6 +99,7 @@ def test_a_second_run_into_a_folder_is_refused_and_told_who_holds_it(tmp_path):
     run_to_folder(SHORT, 1, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_lock_of_a_killed_process_is_taken_over(tmp_path):
     program = (
         "import os, pathlib, signal, sys\n"
@@ -128,6 +130,7 @@ def test_what_stands_in_place_of_the_lock_is_left_alone(tmp_path, kind):
     assert victim.read_text() == "precious"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of two users")
 def test_root_follows_no_link_of_another_user(tmp_path):
     folder, link, victim = tmp_path / "folder", tmp_path / "link", tmp_path / "victim"

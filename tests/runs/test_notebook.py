@@ -54,6 +54,7 @@ def test_a_scenario_is_a_table_of_its_path(scenario):
     assert "UE 0 downlink, file, cubic" in shown and "changed: duration 8 s" in shown
 
 
+@pytest.mark.slow
 def test_a_run_is_a_table_with_its_picture(result):
     shown = result._repr_html_()
     flow = result.flows[0]
@@ -106,6 +107,7 @@ def test_numbers_have_four_digits_and_no_exponent():
     ]
 
 
+@pytest.mark.slow
 def test_a_trace_as_arrow_is_the_file_of_the_run(scenario, result, tmp_path):
     from airpath.runs.memory import DEFAULT_PROBES
 
@@ -124,6 +126,7 @@ def test_without_pandas_the_error_says_what_to_do(result, monkeypatch):
         result.to_pandas()
 
 
+@pytest.mark.slow
 def test_a_picture_has_numbers_a_figure_and_files(result, tmp_path):
     picture = result.plot()
     rtt = picture.data["rtt"]["UE 0: cubic"]["rtt"]

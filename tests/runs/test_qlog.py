@@ -227,6 +227,7 @@ def acknowledged(event):
             yield from range(first, (last or [first])[0] + 1)
 
 
+@pytest.mark.slow
 def test_a_run_that_can_be_followed_by_hand(ran, export):
     _, events = check(export(ran("small", SMALL), "--format", "qlog"))
     lines = []
@@ -240,6 +241,7 @@ def test_a_run_that_can_be_followed_by_hand(ran, export):
     assert lines == SMALL_EVENTS.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "duration"), [("umts-384", "30 s"), ("lundsten-dch", "30 s"), ("lte-5mhz", "3 s")]
 )
@@ -311,6 +313,7 @@ def test_a_retransmission_is_of_a_packet_that_was_dropped_or_it_was_spurious(los
     )
 
 
+@pytest.mark.slow
 def test_flows_are_groups_and_each_direction_has_its_senders(ran, export):
     folder = ran("up and down", UP_AND_DOWN)
     flows = Run.open(folder).summary["flows"]
@@ -348,6 +351,7 @@ def test_a_bearer_carried_what_the_run_counted(ue, direction, ran, export):
     assert {number(event) for event in lost} <= {number(event) for event in of(events, "packet_sent")}
 
 
+@pytest.mark.slow
 def test_version_0_3_says_the_same_in_its_words(ran, export):
     folder = ran("umts-384", duration="30 s")
     _, events = read(export(folder, "--format", "qlog"))

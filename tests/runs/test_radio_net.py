@@ -54,6 +54,7 @@ def test_a_marker_says_what_link_and_arguments_change_it(theirs):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_what_a_link_of_a_failed_test_did_is_kept(theirs, tmp_path):
     done = theirs(
         """
@@ -81,6 +82,7 @@ def test_what_a_link_of_a_failed_test_did_is_kept(theirs, tmp_path):
     assert captured == 40 + downlink["delivered"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_used_is_named_at_the_line_of_the_test(theirs):
     done = theirs("def test_it(radio_net):\n    radio_net('umts-385')\n")
     assert "ScenarioError: umts-385: no such scenario" in done.stdout

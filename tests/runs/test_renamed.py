@@ -121,6 +121,7 @@ def test_an_old_sweep_is_shown(airpath_command):
     assert "spurious" in table.out and "needless" not in table.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [NEEDLESS, "local_retransmissions.needless", "needless"])
 def test_an_old_sweep_is_drawn_by_either_name(airpath_command, tmp_path, name):
     axes = ("plot", OLD / "sweep", "--x", "bler", "--json", "--out")
@@ -133,6 +134,7 @@ def test_an_old_sweep_is_drawn_by_either_name(airpath_command, tmp_path, name):
     assert len(told) == 1
 
 
+@pytest.mark.slow
 def test_the_program_warns_in_a_line(tmp_path):
     axes = [OLD / "sweep", "--x", "bler", "--y", NEEDLESS, "--out", tmp_path / "old.svg"]
     done = subprocess.run(

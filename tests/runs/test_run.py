@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conftest import WRITTEN, check_error, events_in, sampled
+from conftest import WRITTEN, check_error, events_in
 from live.harness import UNDRAWN
 
 import airpath
@@ -142,6 +142,7 @@ def test_a_changed_copy_leaves_the_scenario_as_it_was(scenario):
     assert airpath.run(faster, probes=()).flows[0]["transfer_s"] < 45
 
 
+@pytest.mark.slow
 def test_a_folder_holds_everything(folder, result):
     assert {str(file.relative_to(folder.path)) for file in folder.files} == WRITTEN - {"page.html"}
     assert not folder.interrupted
@@ -181,6 +182,7 @@ def test_the_table_is_the_trace_in_order_of_time(folder, result):
             assert rows[name].null_count == rows.num_rows
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_tests_can_make_runs_without_drawing_their_pictures(tmp_path):
     """Drawing takes three quarters of the processor time of a short run."""
@@ -222,6 +224,7 @@ def test_every_column_says_its_unit(tmp_path):
         assert without <= {*WORD_COLUMNS, *identities, "tcpi_ca_state", *flags, *numbers}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_trace_says_what_its_numbers_mean(tmp_path):
     run_to_folder(airpath.load("two-cells").with_("duration", "2 s"), 1, tmp_path, probes=ALL_PROBES)
@@ -253,6 +256,7 @@ def test_blocks_are_in_the_slots_of_the_table_of_bearers(name):
     assert (np.rint(blocks["time_s"] * 1e9) == begins).all()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_folder_has_fine_probes_on_request_only(tmp_path, airpath_command):
     short = ("run", "umts-64-simple", "--set", "duration=3 s", "--out", tmp_path, "--force")
@@ -270,6 +274,7 @@ def test_a_folder_has_fine_probes_on_request_only(tmp_path, airpath_command):
     check_error(airpath_command("run", "umts-64", "--probes", "all"), "--probes", "without a folder", "--out")
 
 
+@pytest.mark.slow
 def test_same_seed_same_files(scenario, folder, tmp_path):
     again = run_to_folder(scenario, 1, tmp_path)
     for name in WRITTEN - {"manifest.json", "page.html"}:
@@ -287,6 +292,7 @@ def test_any_number_of_workers_gives_the_same_results(scenario):
     assert len(set(alone)) == len(alone)
 
 
+@pytest.mark.slow
 def test_a_long_run_is_written_in_row_groups(tmp_path, monkeypatch):
     monkeypatch.setattr(trace, "ROW_GROUP_ROWS", 500)
     monkeypatch.setattr(memory, "TAKEN_EVENTS", 500)
@@ -302,6 +308,7 @@ def test_a_long_run_is_written_in_row_groups(tmp_path, monkeypatch):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_rows_that_come_one_by_one_take_no_memory_until_they_are_written(tmp_path, monkeypatch):
     monkeypatch.setattr(trace, "ROW_GROUP_ROWS", 4_000)
     columns, rows = _core.probes()["rtt_sample"], 10_000
@@ -320,9 +327,10 @@ def test_rows_that_come_one_by_one_take_no_memory_until_they_are_written(tmp_pat
     assert table["time_ns"].to_pylist() == list(range(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("captured_bytes", "number"),
-    sampled([(0, signal.SIGINT), (3_000_000, signal.SIGINT), (1_000_000, signal.SIGTERM)], 1),
+    [(0, signal.SIGINT), (3_000_000, signal.SIGINT), (1_000_000, signal.SIGTERM)],
 )
 def test_ctrl_c_and_sigterm_leave_readable_files(captured_bytes, number, tmp_path):
     scenario, out = tmp_path / "endless.toml", tmp_path / "out"
@@ -355,7 +363,8 @@ def changes(folder, tmp_path_factory):
     return int(done.stdout.split()[-1])
 
 
-@pytest.mark.parametrize("step", sampled([8, 11, 12, 28, 34, 46, -3, -2], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [8, 11, 12, 28, 34, 46, -3, -2])
 def test_a_run_that_is_killed_leaves_the_earlier_one_or_nothing(step, scenario, folder, changes, tmp_path):
     out = tmp_path / "run"
     shutil.copytree(folder.path, out)
@@ -402,7 +411,8 @@ def complete_blocks(pcapng: bytes) -> int:
     return blocks
 
 
-@pytest.mark.parametrize("closed", sampled(["<&- >&- 2>&-", "2>&-", ">&- 2>&-"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", "2>&-", ">&- 2>&-"])
 def test_a_run_with_closed_standard_streams_is_made_and_writes_into_its_files_alone(closed, tmp_path):
     words = "exec {} -m airpath run umts-384 --set flow.0.app.file.size='5 kB' --out {} {}"
     done = subprocess.run(["sh", "-c", words.format(sys.executable, tmp_path / "out", closed)], check=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from airpath.runs import metrics
 from airpath.runs.series import goodput_series, thin
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.floats(0, 10), st.integers(-50, 50)), min_size=1, max_size=400), st.integers(1, 20)
 )

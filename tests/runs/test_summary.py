@@ -13,6 +13,7 @@ import airpath
 from airpath.scenario import bundled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", bundled())
 def test_every_scenario_has_a_summary(name: str, airpath_command: Callable[..., Outcome]) -> None:
     outcome = airpath_command("run", name, "--set", "duration=10 s")

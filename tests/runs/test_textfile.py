@@ -55,6 +55,7 @@ def test_standard_input_is_a_scenario(source, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_process_substitution_is_a_sweep(tmp_path):
     (tmp_path / "sweep.toml").write_text(SWEEP)
     line = f"'{sys.executable}' -m airpath sweep <(cat sweep.toml) --out out --workers 1"
@@ -112,6 +113,7 @@ def test_keys_of_very_many_parts_are_refused_at_once(text):
         parse_toml(text)
 
 
+@pytest.mark.slow
 def test_long_texts_without_deep_keys_are_parsed():
     assert parse_toml('a = "' + "x" * 3_000_000 + '"')["a"].startswith("xxx")
     assert (

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import sampled
 
 import airpath
 from airpath import _core
@@ -63,7 +62,8 @@ def trajectory(result: airpath.Result) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("name", sampled(SCENARIOS, 20))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_a_trajectory_is_the_same_everywhere_and_no_probe_or_step_changes_it(name):
     observed = simulated(name, list(_core.probes()), capture=True)
     assert trajectory(observed) == (FOLDER / f"{name}.txt").read_text()

@@ -126,6 +126,7 @@ def test_the_summary_tells_service_rate_and_delay(capsys):
     assert line.endswith(f", {counters['mean_delay_ms']:.1f} ms in transit")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", ["mm-link", "ns2"])
 def test_formats_that_want_one_delay_are_refused(format_, tmp_path, airpath_command):
     folder = tmp_path / "run"

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import sampled
 
 import airpath
 from airpath import _core
@@ -47,10 +46,12 @@ def engine(wasm) -> Iterator[Engine]:
     yield Engine(str(wasm))
 
 
+@pytest.mark.slow
 def test_it_imports_nothing(engine):
     assert engine.imports == []
 
 
+@pytest.mark.slow
 def test_it_is_small_enough_to_be_loaded(wasm):
     assert len(gzip.compress(wasm.read_bytes())) < MOST_GZIP_BYTES
 
@@ -61,7 +62,8 @@ def test_it_knows_version_streams_and_bundled_scenarios(engine):
     assert json.loads(engine.answer()) == told
 
 
-@pytest.mark.parametrize("name", sampled(bundled(), 15))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", bundled())
 def test_same_seed_same_octets_as_native(engine, name):
     text, seed, probes = airpath.load(name).text, 7, list(_core.probes())
     assert engine.call("resolve", text=_core.bundled()[name]) == 0

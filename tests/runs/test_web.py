@@ -6,7 +6,6 @@ import json
 from collections import Counter
 
 import pytest
-from conftest import sampled
 from programs import needs, tshark
 from programs import tshark_count as count
 
@@ -88,6 +87,7 @@ def test_list_says_what_objects_may_be():
     assert types["connections"] == '"persistent" | "per_object" | "pool"'
 
 
+@pytest.mark.slow
 def test_summary_and_files_cope(airpath_command, tmp_path):
     file = tmp_path / "page.toml"
     file.write_text(SCENARIO)
@@ -105,8 +105,9 @@ def test_summary_and_files_cope(airpath_command, tmp_path):
         assert exported.stat().st_size > 0
 
 
+@pytest.mark.slow
 @needs_tshark
-@pytest.mark.parametrize("changes", sampled(FORMS, 1))
+@pytest.mark.parametrize("changes", FORMS)
 def test_tshark_follows_both_directions(changes, tmp_path):
     result = airpath.run(scenario(*changes), seed=2, probes=(), capture=True)
     file = tmp_path / "page.pcapng"
@@ -125,8 +126,9 @@ def test_tshark_follows_both_directions(changes, tmp_path):
             assert behind[port] == 300 * requests, number
 
 
+@pytest.mark.slow
 @needs_tshark
-@pytest.mark.parametrize("changes", sampled([[], [PER_OBJECT], [("flow.0.app.web.pipelining", True)]], 1))
+@pytest.mark.parametrize("changes", [[], [PER_OBJECT], [("flow.0.app.web.pipelining", True)]])
 def test_tshark_counts_what_comes_again(changes, tmp_path):
     lossy = [
         ("wired.loss", "5 %"),
@@ -150,6 +152,7 @@ def test_tshark_counts_what_comes_again(changes, tmp_path):
     assert count(at_server, dupacks) == sum(flow["dupacks"] for flow in result.flows)
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_every_ack_that_tshark_sees_is_counted(tmp_path):
     result = airpath.run(scenario(), seed=2, probes=(), capture=True)
@@ -191,6 +194,7 @@ MODERN = [
 """A median mobile page over QUIC."""
 
 
+@pytest.mark.slow
 def test_a_page_over_http_3_reports_its_parts_and_quic(airpath_command, tmp_path):
     file = tmp_path / "page.toml"
     file.write_text(SCENARIO)
@@ -219,6 +223,7 @@ def test_parts_of_a_page_are_metrics(name, least):
     assert estimate.mean > least
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_tshark_sees_quic_as_udp_without_faults(tmp_path):
     result = airpath.run(scenario(*MODERN), seed=2, probes=(), capture=True)

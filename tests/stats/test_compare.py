@@ -44,6 +44,7 @@ def test_common_seeds_save_two_runs_of_three_where_the_same_packets_are_lost():
     assert (unpaired / known.difference.half_width) ** 2 == pytest.approx(known.variance_ratio, rel=0.25)
 
 
+@pytest.mark.slow
 def test_it_stops_when_the_difference_is_known_as_a_share_of_what_it_is_compared_with():
     known = compare(LIMITED, RENO, precision=0.01)
     assert known.difference.is_precise

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from conftest import sampled
 from stochastic_models import (
     SERIES,
     autoregressive,
@@ -30,12 +29,14 @@ def coverage(intervals_and_answers):
     return sum(covered) / len(covered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("draw", "n"), [(normal, 8), (normal, 30), (exponential, 100)])
 def test_independent_runs(draw, n):
     assert 0.93 < coverage((estimate(x), mu) for x, mu in repetitions(draw, n, REPETITIONS, 1)) < 0.97
 
 
-@pytest.mark.parametrize("name", sampled(SERIES, 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SERIES)
 def test_batch_means(name):
     draw, n = SERIES[name]
     at_once = 10 if n == 100_000 else 100  # More would not fit into the caches.
@@ -43,6 +44,7 @@ def test_batch_means(name):
     assert 0.93 < coverage((batch_means(x), mu) for x, mu in series) < 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "n"), [(autoregressive(0.5), 180), (sawtooth(1000, 1.0), 600), (sawtooth(40, 0.3), 600)]
 )
@@ -51,16 +53,19 @@ def test_a_short_or_slow_series_is_covered_or_flagged(draw, n):
     assert np.mean([bool(one.remark) or one.ci_low <= mu <= one.ci_high for one, mu in known]) > 0.93
 
 
+@pytest.mark.slow
 def test_batch_means_at_another_level():
     series = repetitions(autoregressive(0.5), 2000, REPETITIONS, 2)
     assert 0.78 < coverage((batch_means(x, 0.8), mu) for x, mu in series) < 0.83
 
 
+@pytest.mark.slow
 def test_taking_correlated_observations_for_independent_covers_far_less():
     series = repetitions(autoregressive(0.9), 500, REPETITIONS, 3)
     assert coverage((estimate(x), mu) for x, mu in series) < 0.5
 
 
+@pytest.mark.slow
 def test_a_transient_cut_off():
     assert (
         0.93 < coverage((steady_mean(x), mu) for x, mu in repetitions(settling, 2000, REPETITIONS, 4)) < 0.97
@@ -77,9 +82,10 @@ def test_a_transient_left_in_makes_wide_intervals_around_a_wrong_mean():
     assert np.mean(wide) > 3 * np.mean(narrow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "precision"),
-    sampled([(shifted(10), 0.05), (shifted(5), 0.05), (exponential, 0.15)], 1),
+    [(shifted(10), 0.05), (shifted(5), 0.05), (exponential, 0.15)],
 )
 def test_runs_until_the_interval_is_narrow(draw, precision):
     rule = Rule.guarded(precision, max_runs=400)
@@ -111,6 +117,7 @@ def pairs(common, own, n=40):
         yield 12 + shared + own * rng.standard_normal(n), 10 + shared + own * rng.standard_normal(n)
 
 
+@pytest.mark.slow
 def test_the_difference_of_pairs():
     known = [paired(estimate(a), estimate(b)) for a, b in pairs(2, 1)]
     assert 0.93 < coverage((one.difference, 2) for one in known) < 0.97

@@ -89,6 +89,7 @@ def test_mean_and_interval_hold_the_values_together(values):
     assert low <= known.ci_low and known.ci_high <= high
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_expected_value_19_times_in_20():
     estimates = [
         replicate_noise(Rule.exactly(8), noise=lambda s, r=r: noise(1000 * r + s)) for r in range(400)

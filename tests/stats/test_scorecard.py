@@ -121,6 +121,7 @@ def test_rows_read_the_flows_of_the_scenario_whatever_ue_they_are_of():
     assert least == pytest.approx([20, 40, 80, 160], abs=3)
 
 
+@pytest.mark.slow
 def test_every_condition_is_a_scenario_of_its_own_whose_runs_differ():
     assert all(count == 1 for count in Counter(condition.name for condition in CONDITIONS).values())
     for condition in CONDITIONS:
@@ -139,12 +140,14 @@ def test_the_yardstick_is_linuxs():
         assert table[kind].items() <= said[kind].items()
 
 
+@pytest.mark.slow
 def test_cubic_beside_cubic_is_the_same_in_every_row():
     card = card_of("cubic", *BY_NAME, runs=2, variant="linux", hystart="linux")
     assert {one.verdict for one in card.scores} == {"same"}
     assert all(one.pair.difference.mean == 0 for one in card.scores)
 
 
+@pytest.mark.slow
 def test_every_registered_congestion_control_gets_a_card():
     for name in registered("tcp.cc"):
         card = card_of(name, "wired-1", "file-30k", runs=2)
@@ -157,6 +160,7 @@ def test_the_number_of_workers_makes_no_difference():
     assert one == four
 
 
+@pytest.mark.slow
 def test_what_is_known_of_bbr():
     found = verdicts(
         card_of("bbr", *("cubic-shallow", "reno-shallow", "cubic-deep", "shallow-4", "deep", "loss-1"))
@@ -167,6 +171,7 @@ def test_what_is_known_of_bbr():
     assert found["deep", "round trip"] == found["loss-1", "goodput"] == "better"
 
 
+@pytest.mark.slow
 def test_what_is_known_of_copa_and_reno():
     copa = verdicts(card_of("copa", "cubic-bdp", "jitter", "deep", "half-lost"))
     assert copa["cubic-bdp", "CUBIC"] == copa["deep", "round trip"] == "better"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from conftest import no_pictures
 
 import airpath
@@ -125,6 +126,7 @@ LINES = """Promise.all(['main', 'series', 'standing', 'model'].map((name) => imp
 })"""
 
 
+@pytest.mark.slow
 def test_blocks_of_nr_have_an_mcs_and_layers(opened: Callable[..., Any], tmp_path: Path) -> None:
     """A column of the event has both; plots, the slot in words and PDCP's holes are told apart."""
     source = tmp_path / "layers.toml"

@@ -331,6 +331,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(opened, page_of):
     phone.view.locator("#then:empty").wait_for(state="attached")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["page", "folder"])
 def test_a_hostile_name_is_text(opened, run_folder, serving, tmp_path, source):
     name = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -358,7 +359,8 @@ def test_a_page_says_what_it_left_out(opened, run_folder, tmp_path):
     assert shown.view.locator("[data-panel=rlc]").count() == 0
 
 
-@pytest.mark.parametrize("source", sampled(["page", "simulated"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["page", "simulated"])
 def test_remarks_on_the_scenario_are_above_the_results(opened, page_of, serving, source):
     name = "lundsten-dch"
     shown = opened(page_of(name) if source == "page" else serving(name)).view.locator("#results > *").first
@@ -387,6 +389,7 @@ ADD = """async (text) => {
 }"""
 
 
+@pytest.mark.slow
 def test_variants_are_drawn_over_each_other_and_one_of_them_is_told(umts, page_of):
     view = umts.view
     window = view.locator("[data-panel=window] .canvas")

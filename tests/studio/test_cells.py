@@ -284,6 +284,7 @@ FORWARDED = """import('studio/main').then(async ({store}) => {
 })"""
 
 
+@pytest.mark.slow
 def test_packets_are_followed_from_cell_to_cell_and_back(opened, page_of):
     shown = opened(page_of("two-cells", **WALK))
     facts = shown.view.evaluate(FORWARDED)

@@ -59,6 +59,7 @@ def numbers(draw: st.DrawFn, rows: int, most: int) -> Any:
     return np.array(draw(st.lists(st.integers(0, most), min_size=rows, max_size=rows)), np.uint64)
 
 
+@pytest.mark.slow
 @given(tables(), st.booleans())
 def test_what_is_encoded_is_decoded(events, differences):
     wanted = {

@@ -34,6 +34,7 @@ def test_what_cannot_be_served_is_said(airpath_command, tmp_path, arguments, key
     check_error(outcome, known.get(key, key), cause, "")
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_said():
     with socket.create_server(("127.0.0.1", 0)) as busy:
         command = [sys.executable, "-m", "airpath", "studio", "--port", str(busy.getsockname()[1])]
@@ -93,6 +94,7 @@ def process():
     own.process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_ends_it_cleanly_in_the_midst_of_runs(process, number):
     with Client(process, cookie_of(process)) as client:
@@ -102,6 +104,7 @@ def test_ctrl_c_ends_it_cleanly_in_the_midst_of_runs(process, number):
         assert process.end(number) == (0, "Ctrl-C ends it\n")
 
 
+@pytest.mark.slow
 def test_it_opens_the_browser_unless_refused_by_a_page_that_only_this_user_can_read(tmp_path):
     # The standard library's module starts what BROWSER says. All users see what a browser is started with.
     told = tmp_path / "told"
@@ -139,6 +142,7 @@ def test_many_connections(process):
     assert process.end() == (0, "Ctrl-C ends it\n")
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_listen_costs_no_memory_and_holds_up_nobody(process):
     cookie = cookie_of(process)
     with Client(process, cookie, max_queue=1) as deaf, Client(process, cookie) as other:

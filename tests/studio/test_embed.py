@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
-from conftest import sampled
 from playground import write
 from website.models import Model, modelled
 from website.pages import DOCS, ROOT
@@ -78,7 +77,8 @@ def opened(browser, site) -> Iterator[Any]:
     assert all(request.startswith(f"{site.origin}/") for request in view.requests)
 
 
-@pytest.mark.parametrize("name", sampled(MODELS, 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
 def test_what_a_model_shows_is_what_the_command_finds(opened, name):
     model = Model.read(MODELS[name])
     page = opened(f"embed.html?{quote(json.dumps(model.wanted()))}")
@@ -135,6 +135,7 @@ def article(wasm, tmp_path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_running_model_takes_the_place_of_its_picture_and_the_theme_of_the_page(browser, article):
     with file_server(article) as site:
         page = browser.new_page()
@@ -150,6 +151,7 @@ def test_the_running_model_takes_the_place_of_its_picture_and_the_theme_of_the_p
         page.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lacks", ["scripts", "simulator"])
 def test_without_scripts_or_the_simulator_the_picture_stays(browser, article, lacks):
     if lacks == "simulator":
@@ -221,6 +223,7 @@ def test_a_dropped_file_that_is_no_capture_is_refused_with_the_reason(opened):
     assert page.locator("#flow").is_hidden()
 
 
+@pytest.mark.slow
 def test_a_capture_without_tcp_shows_its_conversations(opened, tmp_path):
     file = tmp_path / "capture.pcapng"
     call = airpath.load("umts-384", [("flow", "[{ app.cbr = { packets = 50 } }]")])

@@ -279,6 +279,7 @@ WATCH = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["page", "server"])
 def test_nothing_is_seen_before_it_has_its_place(browser, folders, serving, place):
     where = serving("umts-384") if place == "server" else folders("umts-384") / "page.html"

@@ -70,6 +70,7 @@ def panels(front: Any) -> list[str]:
     )
 
 
+@pytest.mark.slow
 def test_frames_of_a_call_are_a_panel(opened: Callable[..., Any], tmp_path: Path) -> None:
     """The rows agree with the results; the panel has each frame, and marks late frames and freezes."""
     run = made(tmp_path, CALL)
@@ -104,6 +105,7 @@ def test_frames_of_a_call_are_a_panel(opened: Callable[..., Any], tmp_path: Path
     front.view.get_by_text("could decode a video frame").wait_for()
 
 
+@pytest.mark.slow
 def test_the_buffer_of_a_player_is_a_panel(opened: Callable[..., Any], tmp_path: Path) -> None:
     """It drains at one second per second between segments, and stands at zero in a stall."""
     run = made(tmp_path, PLAYER)
@@ -154,6 +156,7 @@ def test_an_uplink_flow_shows_uplink_blocks(opened: Callable[..., Any], tmp_path
     assert {"blocks", "mcs", "units"} <= set(panels(front))
 
 
+@pytest.mark.slow
 def test_uplink_slots_are_told(opened: Callable[..., Any], tmp_path: Path) -> None:
     """The words under the path say who has what of a slot of the uplink."""
     run = made(tmp_path, UPLINK)

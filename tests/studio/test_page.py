@@ -50,11 +50,13 @@ def kinds_in(text: str) -> set[str]:
     return kinds
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes(run_folder):
     run = run_folder()
     assert page(FinishedRun.open(run)) == page(FinishedRun.open(run))
 
 
+@pytest.mark.slow
 def test_without_its_capture_a_run_has_no_waterfall(run_folder, tmp_path):
     shutil.copytree(run_folder(), tmp_path / "run")
     (row,) = json.loads(unpacked(page(FinishedRun.open(tmp_path / "run")).decode(), "run"))["waterfall"]
@@ -148,6 +150,7 @@ def test_events_without_room_are_left_out_and_named(run_folder, tmp_path):
     assert len(whole) - short.stat().st_size > 60_000
 
 
+@pytest.mark.slow
 def test_packets_are_simulated_again_if_the_run_would_be_the_same(run_folder, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(run_folder("umts-64-simple"), folder)
@@ -196,6 +199,7 @@ def test_every_kind_has_its_place_and_words_of_its_own_only_where_the_schema_say
     assert set(by_hand[0]) <= SCHEMA.keys()
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_page(run_folder, airpath_command, tmp_path):
     shutil.copytree(run_folder(), tmp_path / "run")
     file = tmp_path / "run" / "page.html"

@@ -75,6 +75,7 @@ def studio(browser, site) -> Iterator[Studio]:
     assert requests and all(request.startswith(f"{site.origin}/") for request in requests)
 
 
+@pytest.mark.slow
 def test_a_changed_value_runs_the_model_in_the_page(studio):
     assert studio.state(GOODPUT) == goodput()
     studio.fill(RATE, "128 kbit/s")
@@ -131,6 +132,7 @@ def test_names_of_flows_are_the_servers_for_every_bundled_scenario(asked):
         assert (run["names"], run["chosen"]) == (native["names"], native["chosen"]), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["index.html", "capture.html", "embed.html"])
 def test_from_the_disk_it_says_how_to_serve_it(browser, wasm, tmp_path, page):
     write(wasm, tmp_path)
@@ -176,6 +178,7 @@ def test_a_capture_is_explained_in_the_page(asked, tmp_path):
     assert told["answer"] == json.loads(_core.analyze(file))
 
 
+@pytest.mark.slow
 def test_without_the_engine_the_page_says_so(browser, wasm, tmp_path):
     write(wasm, tmp_path)
     (tmp_path / "worker" / "engine.wasm.gz").unlink()

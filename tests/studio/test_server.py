@@ -509,6 +509,7 @@ VALUES = st.recursive(
 FIELDS = st.sampled_from(["do", "id", "base", "set", "seed", "name", "x"])
 
 
+@pytest.mark.slow
 @given(st.text() | st.binary() | VALUES.map(json.dumps) | st.dictionaries(FIELDS, VALUES).map(json.dumps))
 def test_reading_a_message_gives_a_message_or_what_is_wrong(data):
     try:
@@ -531,6 +532,7 @@ def test_any_base_and_any_change_is_a_scenario_or_an_error(base, changes):
 SOURCES = Sources()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pieces", [1, 1000], ids=["at once", "in pieces"])
 def test_a_message_of_100_MB_closes_its_connection_and_no_other(server, pieces):
     cookie = cookie_of(server)

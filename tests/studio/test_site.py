@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from website.pages import ROOT
 
 WORKER = """
@@ -45,6 +46,7 @@ CONSOLE = """
 """
 
 
+@pytest.mark.slow
 def test_commands_are_copied_without_their_prompts(browser: Any, tmp_path: Path) -> None:
     shutil.copy(ROOT / "tools/website/assets/copy.js", tmp_path)
     (tmp_path / "page.html").write_text(CONSOLE, encoding="utf-8")

@@ -228,6 +228,7 @@ def test_a_point_of_the_figure_opens_its_run(opened, serving, sweep_folder):
     assert view.locator("#study").is_hidden()
 
 
+@pytest.mark.slow
 def test_a_value_of_a_paper_opens_its_run(opened, serving, paper_folder):
     shown = opened(serving(paper_folder))
     view = shown.view
@@ -243,6 +244,7 @@ def test_a_value_of_a_paper_opens_its_run(opened, serving, paper_folder):
     assert "tcp.max_window=14" in shown.state("state.variants[0].settings.set")
 
 
+@pytest.mark.slow
 def test_names_in_a_sweep_are_text(opened, serving, sweep_folder, tmp_path):
     folder = tmp_path / "other"
     shutil.copytree(sweep_folder, folder)

@@ -313,7 +313,8 @@ def test_nothing_is_wider_than_the_page(explained, opened, width):
         assert name["right"] <= took["left"] or name["bottom"] <= took["top"]
 
 
-@pytest.mark.parametrize("width", sampled([1280, 1920], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 1920])
 def test_bars_have_most_of_a_waterfall_in_the_studio(serving, opened, width):
     own = opened(serving("lte-10mhz-10ue"), viewport={"width": width, "height": 800})
     own.press("f")
@@ -346,6 +347,7 @@ def test_the_page_of_a_run_has_the_waterfall_of_its_packets(run_folder, page_of,
     assert high == pytest.approx(told[2]["start_s"] + told[2]["phases"]["end_s"][-1], abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_studio_shows_the_waterfall_of_the_run_that_it_made(serving, opened):
     own = opened(serving("lte-10mhz-10ue"))
     # Its packets are analysed when they are shown.
@@ -391,6 +393,7 @@ def test_what_the_server_says_of_a_waterfall_is_shown(serving, opened):
     own.view.locator("#fall .note", has_text="tcp.mss: ").wait_for()
 
 
+@pytest.mark.slow
 def test_the_objects_of_a_page_over_http_3_are_rows(page_of, opened):
     own = opened(page_of("umts-384", flow__0__app='{ web = { http = "3", objects = 4 } }'))
     own.press("f")

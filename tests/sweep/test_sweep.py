@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
-from conftest import check_error, sampled
+from conftest import check_error
 
 import airpath
 from airpath import _core
@@ -371,6 +371,7 @@ class Here:
         return answers
 
 
+@pytest.mark.slow
 def test_what_is_there_is_not_run_again(tmp_path, undisturbed, monkeypatch):
     out = tmp_path / "out"
     monkeypatch.setattr(driver_module, "WRITE_ROWS", 100)
@@ -385,6 +386,7 @@ def test_what_is_there_is_not_run_again(tmp_path, undisturbed, monkeypatch):
     assert run_sweep(plan_of(tmp_path), out, 2).fresh == 0
 
 
+@pytest.mark.slow
 @looks_for_processes
 def test_workers_that_are_killed_change_nothing(tmp_path, undisturbed, monkeypatch):
     # So many tasks that there are some left for two deaths, and none twice for a worker that is being buried.
@@ -452,6 +454,7 @@ def has_parts(out, count):
     return (out / "runs").is_dir() and len(list((out / "runs").glob("part-*"))) >= count
 
 
+@pytest.mark.slow
 @looks_for_processes
 def test_a_driver_that_is_killed_loses_only_what_was_not_written(tmp_path, undisturbed):
     out = tmp_path / "out"
@@ -474,6 +477,7 @@ def test_a_driver_that_is_killed_loses_only_what_was_not_written(tmp_path, undis
     assert not list((out / "runs").glob(".*"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_sweep_with_what_is_done_written(tmp_path, undisturbed):
     out = tmp_path / "out"
     process = started(tmp_path)
@@ -608,6 +612,7 @@ def test_a_folder_of_an_earlier_format_is_named_as_such(tmp_path, airpath_comman
     check_error(airpath_command("results", out), "out", "earlier airpath, in format 1", "another folder")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -660,6 +665,7 @@ def check_damaged_manifest(tmp_path, out, text):
         assert "is damaged" in refused.value.args[1]
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_a_sweep_and_costs_nothing_that_was_written(
     tmp_path, undisturbed, monkeypatch, airpath_command
 ):
@@ -711,6 +717,7 @@ def test_points_may_be_added_and_none_lost_or_mixed(tmp_path):
     assert {row["tcp.initial_window"] for row in after[20:]} == {2}
 
 
+@pytest.mark.slow
 def test_runs_may_be_added(tmp_path):
     out = tmp_path / "out"
     run_sweep(plan_of(tmp_path, SMALL), out, 1)
@@ -734,6 +741,7 @@ def test_a_key_may_be_added_whose_value_the_points_had(tmp_path):
     assert read_results(out).warnings == ()
 
 
+@pytest.mark.slow
 def test_metrics_may_be_added_and_runs_are_made_again_for_them(tmp_path):
     out = tmp_path / "out"
     run_sweep(plan_of(tmp_path, SMALL), out, 1)
@@ -802,6 +810,7 @@ duration = "5 s"
 """
 
 
+@pytest.mark.slow
 def test_scenarios_are_an_axis(tmp_path):
     plan = plan_of(tmp_path, SCENARIOS)
     assert [tuple(point.parameters.values()) for point in plan.points] == [
@@ -867,6 +876,7 @@ def test_a_version_of_other_models_is_not_mixed_in(tmp_path, monkeypatch):
     assert error.value.args[0] == "rng"
 
 
+@pytest.mark.slow
 def test_a_sweep_by_precision_makes_the_runs_of_replicate_however_it_was_interrupted(tmp_path):
     text = SMALL.replace("runs = 5", "precision = 0.05\nmax_runs = 60").replace(
         ', "retransmissions.total"', ""
@@ -999,6 +1009,7 @@ def test_planning_says_how_far_it_is(tmp_path):
     assert said == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
+@pytest.mark.slow
 def test_planning_is_shown_on_a_terminal(tmp_path):
     # Long runs: the sweep is not over before the signal comes.
     long = SMALL.replace("50 kB", "20 MB")
@@ -1036,7 +1047,8 @@ def test_a_link_in_place_of_a_sweeps_own_file_is_refused_and_nothing_is_written(
     assert before == (sorted(elsewhere.iterdir()) if name == "runs" else elsewhere.read_text())
 
 
-@pytest.mark.parametrize("closed", sampled(["<&- >&- 2>&-", "2>&-", ">&- 2>&-"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", "2>&-", ">&- 2>&-"])
 def test_a_sweep_with_closed_standard_streams_is_made(closed, tmp_path):
     text = SHORT.replace("runs = 150", "runs = 2").replace("[1, 4]", "[4]")
     words = f'exec "$@" {closed}'

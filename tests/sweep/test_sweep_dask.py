@@ -102,6 +102,7 @@ def test_a_reproduction_on_two_workers_is_that_of_this_machine(tmp_path, cluster
         assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_workers_may_come_later_and_have_several_threads(tmp_path, cluster, local):
     warnings = []
 
@@ -256,6 +257,7 @@ def test_without_dask_the_command_says_how_to_install_it(tmp_path, airpath_comma
 OTHER_STREAMS = "from airpath import _core\n_core.RNG_VERSION = 'another/9'\n"
 
 
+@pytest.mark.slow
 def test_a_worker_with_other_random_streams_is_refused(tmp_path, cluster, airpath_command):
     (tmp_path / "other.py").write_text(OTHER_STREAMS)
     cluster.start_worker("other", "--preload", tmp_path / "other.py")
@@ -354,6 +356,7 @@ work.carry_out = poisoned
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_sends_rows_of_other_runs_ends_the_sweep(tmp_path, cluster, airpath_command):
     (tmp_path / "poison.py").write_text(POISON)
     cluster.start_worker("poison", "--preload", tmp_path / "poison.py")
@@ -376,6 +379,7 @@ work.carry_out_as = lambda *_: Opened()
 """
 
 
+@pytest.mark.slow
 def test_a_pickle_that_a_worker_gives_is_not_opened(tmp_path, cluster):
     opened = tmp_path / "opened"
     (tmp_path / "hostile.py").write_text(HOSTILE.format(file=str(opened)))
@@ -444,6 +448,7 @@ def test_files_of_tls_are_checked_before_anything_begins(tmp_path, airpath_comma
         check_error(airpath_command(*sweep, *own), key, what, "")
 
 
+@pytest.mark.slow
 def test_a_worker_without_airpath_is_named_as_such(tmp_path, cluster):
     (tmp_path / "hide.py").write_text("import sys\nsys.modules['airpath.runner.work'] = None\n")
     cluster.start_worker("without", "--preload", tmp_path / "hide.py")
@@ -453,6 +458,7 @@ def test_a_worker_without_airpath_is_named_as_such(tmp_path, cluster):
     assert "cannot load airpath" in error.value.args[1] and "install airpath" in error.value.args[2]
 
 
+@pytest.mark.slow
 def test_a_metric_that_is_not_there_ends_the_sweep(tmp_path, cluster, airpath_command):
     staffed(cluster, 1)
     path = written(tmp_path, SMALL.replace("transfer_s", "transfre_s"))

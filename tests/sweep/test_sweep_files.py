@@ -6,7 +6,7 @@ import json
 import tomllib
 
 import pytest
-from conftest import check_error, sampled
+from conftest import check_error
 
 from airpath import _core
 from airpath.experiments.sweep.bundled import bundled, find
@@ -32,7 +32,8 @@ def test_every_experiment_of_a_paper_is_a_sweep():
     assert set(bundled()) == set(EXPERIMENTS) - MIXED
 
 
-@pytest.mark.parametrize("name", sampled(bundled(), 20))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", bundled())
 def test_a_sweep_has_the_scenarios_of_the_papers_cells(name):
     paper, experiment = EXPERIMENTS[name]
     reading = next(reading for reading in paper.readings if reading.name == paper.default_reading)
@@ -98,6 +99,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path, airpath_comma
     check_error(airpath_command("sweep", "mine.toml"), "mine.toml", "cannot be read", "path")
 
 
+@pytest.mark.slow
 def test_list_shows_the_sweeps_alone_or_with_everything(airpath_command):
     assert json.loads(airpath_command("list", "sweeps", "--json").out) == {"sweeps": bundled()}
     alone = airpath_command("list", "sweeps").out

@@ -225,6 +225,7 @@ mod tests {
     /// 20 hours. Counts of a renewal process vary by at most the square root of what is expected where the spells are
     /// shorter than the time between them; an episode of 1 / (1 - again) outages counts as one.
     #[test]
+    #[ignore = "slow"]
     fn as_many_outages_come_as_the_configuration_says() {
         for (text, per_episode) in [
             ("per_minute = 2\nmedian = \"0.8 s\"\nlog_sd = 0.9\nagain = \"0 %\"", 1.0),
@@ -252,6 +253,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "slow"]
     fn both_directions_have_the_shared_part_of_the_outages_at_once() {
         let text =
             |shared: u32| format!("per_minute = 3\nmedian = \"1 s\"\nlog_sd = 0.0\nshared = \"{shared} %\"");

@@ -153,6 +153,7 @@ mod tests {
 
     /// Each estimate of a correlation over n steps has a standard error of about sqrt(16 / n).
     #[test]
+    #[ignore = "slow"]
     fn directions_of_a_ue_correlate_by_the_shared_part_of_the_variance() {
         const N: usize = 40_000;
         for share in [0.0, 0.6, 1.0] {

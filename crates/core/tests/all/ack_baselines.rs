@@ -189,6 +189,7 @@ fn the_filter_holds_no_more_than_the_buffer_behind_it_takes() {
 /// 10 Mbit/s down and 100 kbit/s up: a recovery causes an ACK with blocks for each packet, ten times as many as the
 /// uplink carries. ACKs contained in a newer one are removed, and the sender's losses are repaired in time.
 #[test]
+#[ignore = "slow"]
 fn the_filter_does_no_harm_to_a_sender_with_sack() {
     let of = |middlebox: &str| {
         let overrides = [("middlebox".to_owned(), middlebox.to_owned())];

@@ -248,6 +248,7 @@ const ROW_4: &str = r#"
 
 /// Chan and Ramjee, Table 3: 496 fast retransmits, 114 timeouts and 129 kbit/s without it, 302, 8 and 184 with it.
 #[test]
+#[ignore = "slow"]
 fn the_flow_of_table_1_row_4_sees_few_timeouts() {
     let (without, with) = (run(ROW_4, &[("middlebox", "[]")]), run(ROW_4, &[]));
     let [without, with] = [&without, &with].map(|results| &results.flows[0]);
@@ -288,6 +289,7 @@ fn a_reserve_for_duplicates_holds_more_acks() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn an_upload_is_regulated_at_the_ue() {
     let text =
         ROW_4.replace("downlink]", "other]").replace("uplink]", "downlink]").replace("other]", "uplink]");

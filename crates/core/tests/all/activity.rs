@@ -135,6 +135,7 @@ fn each_shared_cell_wakes_its_ue_by_the_promotion_later() {
 
 /// Acceptance test 26: with a cycle of 320 ms and 10 ms on, a downlink packet waits 0 or U(0, 310) ms, 150.2 on average.
 #[test]
+#[ignore = "slow"]
 fn downlink_in_drx_waits_for_the_on_duration() {
     let drx = json!({"drx": {"after": "100 ms", "cycle": "320 ms", "on": "10 ms"}});
     let wait = |entry: f64, dir: Dir| {
@@ -151,6 +152,7 @@ fn downlink_in_drx_waits_for_the_on_duration() {
 
 /// Acceptance test 26: over gaps of 1 to 9 s a DRX cycle of 40 ms spreads the delays by itself, 90th percentile to 10th.
 #[test]
+#[ignore = "slow"]
 fn drx_of_a_standalone_cell_spreads_delays_by_its_cycle() {
     let drx = json!({"drx": {"after": "100 ms", "cycle": "40 ms", "on": "1 ms"}});
     let mut delays: Vec<f64> = (0..400)

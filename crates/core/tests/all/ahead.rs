@@ -102,6 +102,7 @@ fn steps(scenario: &Scenario, seed: u64) -> Vec<Value> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_link_and_the_cell_as_one_element_do_what_they_do_with_a_box_between_them() {
     let drops = ("radio.dch.downlink.queue.droptail.packets", "3");
     let red = ("radio.dch.downlink.queue", "\"red\"");

@@ -32,6 +32,7 @@ fn run(text: &str, overrides: &[(&str, &str)]) -> Results {
 
 /// Packets are made once and used again: five times as many files need as many at once.
 #[test]
+#[ignore = "slow"]
 fn memory_does_not_grow_with_the_number_of_files() {
     let app = |count: u32| {
         format!(

@@ -115,6 +115,7 @@ fn retransmissions_after_a_step_down_end() {
 
 /// RFC 8867, 4.2, reference link: 1 Mbit/s, 300 ms of buffer.
 #[test]
+#[ignore = "slow"]
 fn on_a_constant_link_controllers_converge_and_keep_the_picture_moving() {
     for name in CONTROLLERS {
         let results = run(&link(&[(0.0, 1.0)], 90.0), &[("flow.0.app.call.controller", name)]);
@@ -131,6 +132,7 @@ fn on_a_constant_link_controllers_converge_and_keep_the_picture_moving() {
 
 /// RFC 8867, 5.1: 1, 2.5, 0.6 and 1 Mbit/s.
 #[test]
+#[ignore = "slow"]
 fn on_a_stepped_link_controllers_follow() {
     let steps = [(0.0, 1.0), (40.0, 2.5), (60.0, 0.6), (80.0, 1.0)];
     for name in CONTROLLERS {
@@ -164,6 +166,7 @@ fn lost_packets_are_retransmitted_and_hardly_delay_frames() {
 
 /// An outage of 4 s at the UE: the picture freezes that long, and a key frame or retransmissions bring it back.
 #[test]
+#[ignore = "slow"]
 fn an_outage_is_one_freeze_and_the_call_recovers() {
     let steps = [(0.0, 2.0), (20.0, 0.0), (24.0, 2.0)];
     for name in CONTROLLERS {

@@ -118,6 +118,7 @@ fn an_outage_as_a_change_is_that_of_a_hand_over() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn losses_limits_and_means_change() {
     let lossy = "[wired]\nrate = \"2 Mbit/s\"\n[radio.dch]\ndownlink.rate = \"50 Mbit/s\"\n\
                  [[change]]\nat = \"15 s\"\nset.wired.loss = \"20 %\"";
@@ -190,6 +191,7 @@ fn what_cannot_change_is_refused_with_what_can() {
 
 /// Every key that the schema marks, in a scenario that has it, reaches an element.
 #[test]
+#[ignore = "slow"]
 fn every_marked_key_is_adopted() {
     let cells = [
         "[wired]\nrate = \"2 Mbit/s\"\nuplink = { rate = \"3 Mbit/s\" }\n[radio.dch]\ndownlink.rlc.am = {}\nuplink.rlc.am = {}\n\
@@ -233,6 +235,7 @@ fn cells() -> Vec<String> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_pause_lasts_until_it_ends() {
     let pause = |at: &str, pause| format!("[[change]]\nat = \"{at}\"\npause = {pause}\n");
     for cell in cells() {
@@ -329,6 +332,7 @@ fn parts_at(one: &[(Instant, Event)], other: &[(Instant, Event)]) -> Option<f64>
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_seed_renews_whatever_draws_from_then_on() {
     let lossy = "downlink.channel.bernoulli.bler = \"10 %\"";
     let random = [

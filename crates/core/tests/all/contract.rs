@@ -382,6 +382,7 @@ fn drive(build: &Build, seed: u64) -> (Log, Vec<Packet>, Vec<(Instant, Event)>) 
 }
 
 #[test]
+#[ignore = "slow"]
 fn every_packet_comes_out_unchanged_or_is_dropped_with_a_reason() {
     for (name, build) in elements() {
         let (log, sent, trace) = drive(&build, 7);
@@ -404,6 +405,7 @@ fn a_packet_whose_header_cannot_be_read_passes_like_any_other() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_same_seed_gives_the_same_log_and_late_wake_ups_change_nothing() {
     for (name, build) in elements() {
         let (log, _, trace) = drive(&build, 3);
@@ -414,6 +416,7 @@ fn the_same_seed_gives_the_same_log_and_late_wake_ups_change_nothing() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn packets_leave_in_order_of_time() {
     for (name, build) in elements() {
         let (log, _, _) = drive(&build, 5);
@@ -424,6 +427,7 @@ fn packets_leave_in_order_of_time() {
 
 /// A driver that wakes late hands packets on late, but the model's times do not move.
 #[test]
+#[ignore = "slow"]
 fn lateness_of_the_driver_does_not_move_the_model() {
     for (name, build) in elements() {
         let run = |late: bool| {
@@ -472,6 +476,7 @@ fn line_around(name: &str, element: Box<dyn Element>, is_at_ue: bool) -> Vec<Box
 
 /// A driver may sleep until something can leave: nothing does before that, and what then does has the same times.
 #[test]
+#[ignore = "slow"]
 fn nothing_leaves_before_the_path_said_so() {
     let (mut slept, mut woken) = (0, 0);
     for ((name, build), is_at_ue) in elements().iter().flat_map(|one| [(one, false), (one, true)]) {
@@ -580,6 +585,7 @@ impl Element for Listener {
 
 /// A subscriber is notified of every packet that enters, starts and leaves, consistently with the buffer accounting.
 #[test]
+#[ignore = "slow"]
 fn radio_events_tell_the_whole_life_of_every_packet() {
     for (name, build) in elements().into_iter().filter(|(name, _)| name.starts_with("radio")) {
         let mut path = Path::new(vec![Box::new(Listener::default()), build(1)], ProbeMask::NONE);

@@ -264,6 +264,7 @@ fn who_has_nothing_to_send_does_not_count_as_unfairly_treated() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn four_flows_share_a_cell_in_proportional_fairness() {
     let scenario = Scenario::parse(bundled("hdr-4").unwrap(), &[]).unwrap();
     let mut simulation = Simulation::new(&scenario, 1, Observe::default());

@@ -136,6 +136,7 @@ type Place = (u16, Dir);
 /// Packet numbers can be followed from element to element; packets are dropped, held, copied and delivered where they
 /// are.
 #[test]
+#[ignore = "slow"]
 fn a_number_follows_its_packet_from_place_to_place() {
     let with_box = |middlebox: &str| {
         let text = format!(
@@ -243,6 +244,7 @@ fn numbers_of_pdus_go_on_behind_a_reset() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn places_have_the_names_of_their_reports() {
     for (name, text) in BUNDLED {
         let scenario = Scenario::parse(text, &[]).unwrap();

@@ -137,6 +137,7 @@ fn check_frozen(name: &str, outcome: &Outcome) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn over_a_pause_a_frozen_sender_goes_on_as_if_nothing_had_happened() {
     for (seed, outage_s, rlc, at) in runs() {
         let outcome = outcome(rlc, seed, outage_s, &[at]);
@@ -160,6 +161,7 @@ fn runs() -> impl Iterator<Item = (u64, u32, &'static str, (&'static str, &'stat
 /// Acknowledged mode repairs radio losses. In unacknowledged mode a warned sender has nothing in flight, and one
 /// without warning has to go back N.
 #[test]
+#[ignore = "slow"]
 fn what_is_on_the_air_may_be_lost_without_a_timeout() {
     for (seed, outage_s, rlc, at) in runs() {
         let overrides = if rlc == UM && at == NETWORK { vec![at, LOSE, GO_BACK] } else { vec![at, LOSE] };

@@ -96,12 +96,14 @@ fn goodput(flows: &[FlowReport]) -> f64 {
 }
 
 #[test]
+#[ignore = "slow"]
 fn ues_that_stay_in_a_cell_have_what_they_have_where_it_is_the_only_one() {
     assert_eq!(run(None, ProbeMask::NONE).flows, plain(UMTS));
     assert_eq!(run(Some(0), ProbeMask::NONE).flows, plain(LTE));
 }
 
 #[test]
+#[ignore = "slow"]
 fn ues_that_change_the_cell_go_on_in_the_other() {
     let changed = run(Some(15), ProbeMask::NONE);
     let [slow, fast] = [UMTS, LTE].map(|radio| goodput(&plain(radio)));
@@ -113,6 +115,7 @@ fn ues_that_change_the_cell_go_on_in_the_other() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn observation_changes_nothing_in_a_graph() {
     let observed = run(Some(15), ProbeMask::ALL);
     assert_eq!(observed.flows, run(Some(15), ProbeMask::NONE).flows);
@@ -176,6 +179,7 @@ fn results(scenario: &Scenario, observe: Observe) -> (Vec<FlowReport>, serde_jso
 }
 
 #[test]
+#[ignore = "slow"]
 fn one_way_and_one_cell_with_names_are_a_scenario_without_names() {
     let named = r#"
         duration = "30 s"
@@ -192,6 +196,7 @@ fn one_way_and_one_cell_with_names_are_a_scenario_without_names() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_ue_has_a_flow_over_each_of_its_interfaces() {
     let both = "[[flow]]\nue = \"phone\"\napp = \"bulk\"\n[[flow]]\nue = \"phone\"\nover = \"fixed\"\napp = \"bulk\"";
     let (flows, results) = results(&parsed(&town(both)), Observe::default());

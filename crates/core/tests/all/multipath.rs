@@ -79,6 +79,7 @@ const EQUAL: [Link; 2] = [(10, 20, 100), (10, 20, 100)];
 const FAR: [Link; 2] = [(10, 10, 100), (10, 100, 300)];
 
 #[test]
+#[ignore = "slow"]
 fn two_equal_paths_carry_twice_as_much() {
     let alone = alone(20, &EQUAL, "");
     assert!((9.4..9.66).contains(&alone));
@@ -109,6 +110,7 @@ fn an_upload_takes_both_paths_too() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn two_unequal_paths_carry_more_than_one() {
     let links = [(20, 10, 100), (5, 50, 100)];
     let alone = alone(15, &links, "");
@@ -140,6 +142,7 @@ fn window(bytes: u32) -> String {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_slower_path_paces_a_small_window() {
     let plain = alone(10, &FAR, "");
     // With turns every window holds something of the slow path, 200 ms: 2.62 Mbit/s within 6 %.
@@ -169,6 +172,7 @@ fn a_fast_path_whose_window_holds_all_is_not_blocked() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn opportunistic_retransmission_frees_the_fast_path() {
     // Turns, so that each window holds something of the slow path.
     let of = |buffer: u32, more: &str| {
@@ -249,6 +253,7 @@ fn a_further_subflow_is_opened_after_two_round_trips() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_slow_second_path_adds_little() {
     let links = [(10, 20, 100), (1, 20, 100)];
     let alone = alone(10, &links, "");
@@ -291,6 +296,7 @@ fn shared_link(cc: &str, joint: &str) -> [(f64, f64); 2] {
 }
 
 #[test]
+#[ignore = "slow"]
 fn coupled_windows_take_no_more_than_one_flow_from_a_shared_link() {
     let ratio = |found: [(f64, f64); 2]| found[0].0 / found[1].0;
     // With equal losses, as RFC 6356 (2.1) assumes, or a queue that drops packets one by one.
@@ -307,6 +313,7 @@ fn coupled_windows_take_no_more_than_one_flow_from_a_shared_link() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn coupled_windows_of_lossy_paths_add_up_to_one() {
     let rates = |cc: &str, losses: [f64; 2]| {
         let keys = format!(
@@ -377,6 +384,7 @@ const FADING: &str = "[[cell]]\nname = \"way0\"\nradio.lte.downlink.reception = 
 
 /// Another UE has a way in both scenarios, as the only link or cell of a scenario draws from streams without its name.
 #[test]
+#[ignore = "slow"]
 fn a_silent_second_path_changes_nothing_of_the_first() {
     for first in [LOSSY, FADING] {
         let of = |attached: &str, second: &str| {
@@ -468,6 +476,7 @@ fn a_split_bearer_is_one_path() {
 
 /// Files of several sizes: what waits behind the slower path at the end differs with the size.
 #[test]
+#[ignore = "slow"]
 fn linux_s_scheduler_gives_what_the_kernel_gives() {
     let plain = "tcp.profile = \"linux\"".to_owned();
     for (mb, links, more, kernel, within) in [
@@ -491,6 +500,7 @@ fn linux_s_scheduler_gives_what_the_kernel_gives() {
 
 /// Load balancing of ATSSS: TS 23.501 (5.32.8). Seventy to thirty, whether there is always data or not.
 #[test]
+#[ignore = "slow"]
 fn paths_have_their_shares() {
     let links = [(20, 20, 200), (20, 30, 200)];
     for app in ["file.size = \"10 MB\"", "messages = { interval.constant = \"20 ms\" }"] {

@@ -47,6 +47,7 @@ const ACK_EVERY: [u32; 2] = [1, 2];
 /// Goodput, retransmissions and timeouts by loss recovery, loss on the wired link (both ways), size of
 /// the radio buffer and ACK frequency. Packets travel whole over the radio, without errors.
 #[test]
+#[ignore = "slow"]
 fn recovery_by_loss_and_buffer() {
     let mut table = String::from("                          ack every segment        every second\n");
     table.push_str("recovery  loss   buffer   kbit/s  rexmits  rtos   kbit/s  rexmits  rtos\n");

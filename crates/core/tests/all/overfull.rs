@@ -8,6 +8,7 @@ use airpath_core::time::{Duration, Instant};
 /// created in each half of a run. Cells that carry more than 12 MB in 4 s take minutes without optimisation; their elements
 /// are those of slower ones.
 #[test]
+#[ignore = "slow"]
 fn a_long_run_creates_no_packets_once_it_is_in_balance() {
     let is_bundled = |name: &str| airpath_core::scenario::BUNDLED.iter().any(|(other, _)| *other == name);
     let is_class = |name: &str| {

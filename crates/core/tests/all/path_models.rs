@@ -107,6 +107,7 @@ fn is_near(value: f64, wanted: f64, part: f64) -> bool {
 }
 
 #[test]
+#[ignore = "slow"]
 fn both_find_bandwidth_and_round_trip_time_of_a_constant_link() {
     for cc in ["bbr", "bbr3"] {
         let run = run(WIRE, &[("tcp.cc", cc)]);
@@ -122,6 +123,7 @@ fn both_find_bandwidth_and_round_trip_time_of_a_constant_link() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn startup_doubles_until_the_pipe_is_full_and_ends_within_a_few_rounds() {
     for (cc, most) in [("bbr", 0.65), ("bbr3", 0.65)] {
         let run = run(WIRE, &[("tcp.cc", cc)]);
@@ -164,6 +166,7 @@ fn version_3_probes_for_the_round_trip_time_every_five_seconds_with_half_of_the_
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_random_loss_of_one_percent_costs_cubic_half_and_the_models_little() {
     let goodput = |cc| run(WIRE, &[("tcp.cc", cc), ("wired.loss", "1 %")]).goodput() / PAYLOAD;
     assert!(goodput("cubic") < 0.5);
@@ -199,6 +202,7 @@ fn a_pipe_of_less_than_four_segments_is_filled_by_four() {
 
 /// A bearer with RLC AM: what a lost block holds up comes all at once.
 #[test]
+#[ignore = "slow"]
 fn acks_that_come_in_bunches_behind_rlc_do_not_stop_the_sender() {
     let radio = concat!(
         "{ downlink = { rate = \"384 kbit/s\", delay = \"15 ms\", channel.bernoulli.bler = \"10 %\", ",
@@ -262,6 +266,7 @@ fn behind_a_deep_buffer_version_3_keeps_a_rate_that_is_ten_times_too_high() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn cubic_is_paced_at_twice_the_window_in_slow_start_and_a_fifth_more_than_it_later() {
     let paced = run(WIRE, &[("tcp.pacing", "true"), ("duration", "20 s")]);
     let plain = run(WIRE, &[("duration", "20 s")]);
@@ -325,6 +330,7 @@ fn two(first: &str, second: &str) -> [f64; 2] {
 const COMPETITIVE: &str = "{ copa = { competitive = true } }";
 
 #[test]
+#[ignore = "slow"]
 fn copa_keeps_a_few_segments_waiting_and_shares_with_its_like() {
     let alone = run(WIRE, &[("tcp.cc", "copa")]);
     assert!(alone.goodput() > 0.98 * PAYLOAD, "{}", alone.goodput());
@@ -353,6 +359,7 @@ fn copa_yields_to_cubic_unless_it_competes() {
 
 /// Most of the time, with an ACK for each packet. With delayed ACKs of pairs it mistakes its own queue for others'.
 #[test]
+#[ignore = "slow"]
 fn copa_alone_seldom_competes_where_each_packet_is_acknowledged() {
     let each = run(WIRE, &[("tcp.cc", COMPETITIVE), ("tcp.ack_every", "1"), ("tcp.delayed_ack", "fixed")]);
     let pairs = run(WIRE, &[("tcp.cc", COMPETITIVE)]);
@@ -387,6 +394,7 @@ fn sent_into_a_dead_path(cc: &str, tenth: u32) -> Vec<u32> {
 
 /// Also where the pacer has kept the last recovery from sending anything, as at a third of these instants.
 #[test]
+#[ignore = "slow"]
 fn a_timeout_sends_one_segment_into_a_path_that_stays_dead() {
     for (cc, tenth) in ["bbr", "bbr3"].into_iter().flat_map(|cc| (90..94).map(move |tenth| (cc, tenth))) {
         let sent = sent_into_a_dead_path(cc, tenth);

@@ -308,6 +308,7 @@ fn two_flows_get_the_same() {
 /// drop empties the queue for a time, so that the wait is between half of the reference and the whole. The kernel's CUBIC
 /// (Linux 6.18, ten live runs through this bearer) uses 0.898 +- 0.020 of it with one flow.
 #[test]
+#[ignore = "slow"]
 fn pie_holds_the_wait_of_long_flows_at_its_reference() {
     for (flows, waits, uses) in [(1, 7.5..15.0, 0.878..0.918), (4, 10.0..20.0, 0.9..1.0)] {
         let text = cell("10 Mbit/s", "50 ms", "none", "{ pie = {} }", &BULK.repeat(flows));
@@ -346,6 +347,7 @@ fn marks_take_the_place_of_losses() {
 
 /// What a run gives does not depend on who looks.
 #[test]
+#[ignore = "slow"]
 fn probes_change_nothing() {
     for queue in ["codel", "fq_codel", "pie", "dualpi2"] {
         let text = cell("992 kbit/s", "20 ms", "am", &format!("\"{queue}\""), &format!("{BULK}{BULK}"));

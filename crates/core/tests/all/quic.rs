@@ -364,6 +364,7 @@ fn controls_that_model_the_path_fill_a_link_with_a_short_queue() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn bbr_over_quic_is_as_fast_as_over_tcp_and_keeps_its_rate_with_losses() {
     for cc in ["bbr", "bbr3"] {
         for loss in ["0 %", "1 %"] {

@@ -135,6 +135,7 @@ const VARIANTS: [Overrides<'static>; 5] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
+    #[ignore = "slow"]
     fn every_byte_arrives_once_and_in_order_and_the_buffer_is_never_exceeded(
         loss in 0..6_u32,
         bler in 0..30_u32,

@@ -199,6 +199,7 @@ fn random_runs(first: u64, count: u64) -> [u64; 4] {
 }
 
 #[test]
+#[ignore = "slow"]
 fn random_scenarios_give_the_same_results_in_regions() {
     let kinds = random_runs(0, 24);
     assert!(kinds[..3].iter().all(|count| *count > 0), "of each kind of cut: {kinds:?}");
@@ -330,6 +331,7 @@ fn doubled(bundled: &toml::Table, is_behind: bool) -> String {
 }
 
 #[test]
+#[ignore = "slow"]
 fn cells_of_bundled_scenarios_give_the_same_results_in_regions() {
     let mut kinds = [0; 2];
     for (name, original) in BUNDLED {
@@ -365,6 +367,7 @@ const CUT: [(&str, &str); 6] = [
 ];
 
 #[test]
+#[ignore = "slow"]
 fn bundled_scenarios_give_the_same_results_in_regions() {
     let mut kinds = [0; 2];
     for (name, text) in BUNDLED {

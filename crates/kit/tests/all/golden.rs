@@ -49,6 +49,7 @@ fn outcome(scenario: &Scenario, seed: u64) -> (usize, u64) {
 const DRAWS_NOTHING: [&str; 1] = ["variable-3g"];
 
 #[test]
+#[ignore = "slow"]
 fn arrivals_are_the_same_everywhere_and_follow_the_seed() {
     let mut lines = String::new();
     for (name, shows) in Scenario::names() {

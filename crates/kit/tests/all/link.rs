@@ -103,6 +103,7 @@ fn a_link_without_limits_is_full_at_last() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn every_packet_is_delivered_dropped_or_inside() {
     for (name, _) in Scenario::names() {
         let mut net = Net::builder(&bundled(name)).probes(&["dropped"]).build();
@@ -140,6 +141,7 @@ fn every_packet_is_delivered_dropped_or_inside() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn congestion_marks_those_that_can_be_marked() {
     for queue in
         ["{ red = { ecn = true, min_threshold = 5, max_threshold = 15 } }", "{ codel = { ecn = true } }"]

@@ -251,6 +251,7 @@ impl Element for Meddler {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_flood_of_connections_fills_the_table_of_flows_and_no_more() {
     let (_, scenario, _) = SCENARIOS.iter().find(|(name, ..)| name == "by trace").unwrap();
     let syn = Packet { flags: Flags::SYN, seq: 5, ..Packet::default() };
@@ -263,6 +264,7 @@ fn a_flood_of_connections_fills_the_table_of_flows_and_no_more() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_flood_into_a_buffer_without_limit_is_bounded() {
     let (_, scenario, _) = SCENARIOS.iter().find(|(name, ..)| name == "umts-384").unwrap();
     let (path, _) = path(scenario, Vec::new());

@@ -25,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(25);
 
 /// Events of a run that is long enough: a transfer is under way.
 fn brief(_: &Scenario) -> Option<usize> {
-    Some(10_000)
+    Some(2_000)
 }
 
 /// Events of a run in which most things have happened; `None` where the scenario says when something happens.

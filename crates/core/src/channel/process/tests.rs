@@ -84,6 +84,7 @@ fn counts_of_bins_have_the_given_distribution() {
 
 /// The score has 0.5 exp(-t / 1 s) + 0.3 exp(-t / 30 s); the counts, nearly uniform, 6/pi asin(r/2) of it.
 #[test]
+#[ignore = "slow"]
 fn autocorrelation_of_bins_follows_the_weights() {
     let config = config(VARYING);
     let lags = [1, 5, 20, 100];
@@ -104,6 +105,7 @@ fn autocorrelation_of_bins_follows_the_weights() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn outages_come_in_their_episodes_after_bad_seconds() {
     let config = config(&(VARYING.to_owned() + OUTAGES));
     let seconds = 20_000;
@@ -147,6 +149,7 @@ fn run_begins_as_it_goes_on() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn directions_share_components_and_episodes() {
     let shared = "shared = [0.8, 0.8]\n";
     let both = |model: &str, seed| {
@@ -216,6 +219,7 @@ fn texture_shapes_bursts_and_silences() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn pairing_makes_a_bin_more_even_or_more_clumped() {
     // Ten bursts of one in each bin, and silences whose lengths differ.
     let spread = |pairing: &str| {
@@ -230,6 +234,7 @@ fn pairing_makes_a_bin_more_even_or_more_clumped() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn mean_scales_the_rate() {
     let model = VARYING.to_owned() + OUTAGES;
     let scaled = Config { mean: Some("40 Mbit/s".parse().unwrap()), ..config(&model) };

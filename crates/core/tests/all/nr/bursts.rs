@@ -62,6 +62,7 @@ fn without_order_only_the_lost_block_is_late() {
 /// Acceptance test 23: 2048 SDUs are in transit at most with numbers of 12 bits: a longer round trip of RLC, by 20 ms, takes
 /// 20 ms more for each of these windows. Numbers of 18 bits fill the cell.
 #[test]
+#[ignore = "slow"]
 fn twelve_bits_of_numbers_bound_the_rate() {
     let rate = |sn: u8, uplink_delay: &str| {
         let rlc = json!({"am_nr": {"sn": sn, "t_status_prohibit": "0 ms"}});

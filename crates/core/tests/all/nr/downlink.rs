@@ -138,6 +138,7 @@ fn repetitions_take_slots() {
 
 /// Acceptance test 13, with the packets that a block of 5 MHz has.
 #[test]
+#[ignore = "slow"]
 fn blocks_and_sdus_that_harq_gives_up() {
     let keys = json!({"downlink": {
         "harq": {"bler": ["10 %", "1 %"], "max_transmissions": 2}, "rlc": {"um_nr": {}},
@@ -267,6 +268,7 @@ fn carriers_are_shared() {
 
 /// Acceptance test 14: one Rayleigh gain, a report in each slot: what share of first transmissions is lost.
 #[test]
+#[ignore = "slow"]
 fn late_reports_cost_first_transmissions() {
     let lost = |doppler: &str, age: &str, outer_loop: bool| {
         let keys = json!({"frame": "FDD", "scs": "15 kHz",

@@ -234,6 +234,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
+    #[ignore = "slow"]
     fn a_reader_of_octets_gets_all_sdus(
         pdu in prop_oneof![Just(42u64), 10u64..60, 120u64..140],
         sdus in sizes(),

@@ -395,6 +395,7 @@ fn agree(numbers: Option<u64>, changes: &[(&str, &str)]) -> (usize, usize) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn capture_trace_and_packets_tell_the_same() {
     let (pdus, packets) = agree(AM, &[]);
     // Sequence numbers wrap several times on the downlink.
@@ -403,6 +404,7 @@ fn capture_trace_and_packets_tell_the_same() {
 
 /// PDUs of 15 bits' length indicators, and losses of their own.
 #[test]
+#[ignore = "slow"]
 fn large_pdus_tell_the_same() {
     let large = ("radio.dch.downlink.rlc.am.pdu", "162 B");
     agree(
@@ -438,6 +440,7 @@ fn unacknowledged_mode_tells_the_same() {
 
 /// Each PDU fills a TTI. Lost PDUs are retransmitted, whole or in segments together with others.
 #[test]
+#[ignore = "slow"]
 fn acknowledged_mode_of_lte_tells_the_same() {
     let long = [
         ("radio.dch.downlink.rlc", "{ am_lte = { tti = \"10 ms\", t_status_prohibit = \"20 ms\" } }"),
@@ -448,6 +451,7 @@ fn acknowledged_mode_of_lte_tells_the_same() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn unacknowledged_mode_of_lte_tells_the_same() {
     let both = [
         ("radio.dch.downlink.rlc", "{ um_lte = { tti = \"10 ms\", sn_field_length = 5 } }"),
@@ -458,6 +462,7 @@ fn unacknowledged_mode_of_lte_tells_the_same() {
 
 /// RLC carries the PDUs of PDCP as the capture has them, numbered from 0 on.
 #[test]
+#[ignore = "slow"]
 fn pdcp_of_lte_tells_the_same() {
     for (numbers, down, up, losses) in [
         (
@@ -489,6 +494,7 @@ fn pdcp_of_lte_tells_the_same() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn transparent_mode_tells_the_same() {
     let pdu = "{ tm = { pdu = \"480 B\" } }";
     let tm = [("radio.dch.downlink.rlc", pdu), ("radio.dch.uplink.rlc", pdu)];

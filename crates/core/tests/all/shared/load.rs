@@ -16,6 +16,7 @@ fn rate(kind: &str, keys: &Value) -> f64 {
 
 /// In a cell that sends to the UE in every slot, others take their share of slots or of units.
 #[test]
+#[ignore = "slow"]
 fn load_of_others_takes_its_share_of_the_rate() {
     for kind in ["lte", "hsdpa"] {
         let with = |load: Value| rate(kind, &json!({"downlink": {"load": load}}));
@@ -32,6 +33,7 @@ fn load_of_others_takes_its_share_of_the_rate() {
 
 /// In an outage of -30 dB nothing is received: the rate falls by the share of time in outages.
 #[test]
+#[ignore = "slow"]
 fn outages_of_reception_stop_the_downlink() {
     let outages = json!({"per_minute": 15, "median": "1 s", "log_sd": 0, "level": "-30 dB"});
     for kind in ["lte", "hsdpa"] {

@@ -134,6 +134,7 @@ fn uploads(ues: u16, keys: &Value) -> Vec<f64> {
 
 /// 48 PRBs of I_TBS 21 (16QAM) or 26 (64QAM) are 24,096 or 35,472 bits per TTI, minus 1 % for headers.
 #[test]
+#[ignore = "slow"]
 fn a_ue_near_by_has_the_rate_of_its_largest_blocks() {
     for (modulation, peak) in [("16qam", 24.096), ("64qam", 35.472)] {
         let rate = uploads(1, &json!({"blocks": {"modulation": modulation}}))[0];
@@ -157,6 +158,7 @@ fn power_bounds_a_ue_far_away() {
 
 /// Ten UEs share 10 MHz: a tenth of the cell each.
 #[test]
+#[ignore = "slow"]
 fn ten_uploads_share_ten_mhz() {
     let rates = uploads(10, &json!({}));
     let all: f64 = rates.iter().sum();
@@ -166,6 +168,7 @@ fn ten_uploads_share_ten_mhz() {
 
 /// The outer loop holds a tenth of first transmissions lost where the channel varies.
 #[test]
+#[ignore = "slow"]
 fn the_outer_loop_holds_its_target() {
     let keys = json!({"harq": {"bler": []}, "reception": {"mean_sinr": "25 dB", "fading": {"jakes": {"doppler": "20 Hz"}}}});
     let mut cell = Cell::new("lte", 1, &scheduled(&keys));

@@ -261,6 +261,7 @@ mod tests {
 
     /// The rates of one terminal over a long time, against the exponential law.
     #[test]
+    #[ignore = "slow"]
     fn rates_come_as_often_as_the_law_says() {
         let mut terminal = terminal("long", &fading::Config::default(), sinr(2400));
         let slots = 3_000_000;
@@ -276,6 +277,7 @@ mod tests {
 
     /// Shadowing and outages of a UE without fading: the shares of requests against the normal law.
     #[test]
+    #[ignore = "slow"]
     fn shadowing_and_outages_change_what_is_asked_for() {
         let shadowing = "shadowing = { sd = \"6 dB\", decorrelation = \"1 s\" }\n";
         let config =

@@ -301,6 +301,7 @@ mod tests {
     /// ns-3's curves are from a simulation independent of TU Wien's. They are as steep, and 0.8 to 1.7 dB
     /// from the limit.
     #[test]
+    #[ignore = "slow"]
     fn the_curve_is_near_ns3s_and_as_steep() {
         for (modulation, rate, of_sizes) in NS3 {
             for (bits, (half, deviation)) in [6144, 1024].into_iter().zip(of_sizes) {
@@ -317,6 +318,7 @@ mod tests {
 
     /// `docs/models/shared-cells.md` has a line for each CQI, and next to it one for each of ns-3's curves.
     #[test]
+    #[ignore = "slow"]
     fn the_documented_table_is_current() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models/shared-cells.md");
         let document = std::fs::read_to_string(path).unwrap();
