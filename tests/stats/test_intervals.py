@@ -16,6 +16,7 @@ def test_students_t_is_scipys(confidence):
         assert student_t(freedom, confidence) == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("b", [[1.0, 1.5, 0.5], [2.0, 2.1], [9.0, -3.0, 4.0, 4.5, 100.0]])
 def test_the_interval_of_independent_runs_is_scipys(b):
     from scipy import stats  # A second for each process that collects tests.
