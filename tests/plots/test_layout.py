@@ -205,7 +205,7 @@ FACETS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "size"), itertools.product(FACETS, ["3.3x4.5", "7x5", "3.3", None]))
+@pytest.mark.parametrize(("name", "size"), list(itertools.product(FACETS, ["3.3x4.5", "7x5", "3.3", None])))
 def test_panels_are_legible_in_each_size(cells, name, size):
     labels = ["lte-10mhz-still=LTE, 10 MHz", "umts-384=UMTS"]
     figure = airpath.plot_sweep(cells, size=size, labels=labels, **FACETS[name])

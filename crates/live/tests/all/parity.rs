@@ -23,10 +23,12 @@ use std::collections::{HashMap, VecDeque};
 /// Longer runs are cut here: each bundled scenario has its first hand-over or change by then, and has recovered.
 const LONGEST: Duration = Duration::from_secs(25);
 
-/// Events of a run that is long enough: a transfer is under way.
-fn brief(_: &Scenario) -> Option<usize> {
-    Some(2_000)
-}
+/// Of which bundled scenarios, counted by this step, and how many events of a run.
+type Part = (usize, fn(&Scenario) -> Option<usize>);
+
+/// Long enough: a transfer is under way.
+const BRIEF: Part = (5, |_| Some(10_000));
+const WHOLE: Part = (1, whole);
 
 /// Events of a run in which most things have happened; `None` where the scenario says when something happens.
 fn whole(scenario: &Scenario) -> Option<usize> {
@@ -35,9 +37,9 @@ fn whole(scenario: &Scenario) -> Option<usize> {
     if has_times { None } else { Some(60_000) }
 }
 
-fn bundled(events: fn(&Scenario) -> Option<usize>) -> Vec<(String, Scenario)> {
+fn bundled((step, events): Part) -> Vec<(String, Scenario)> {
     let mut found = Vec::new();
-    for (name, text) in BUNDLED {
+    for (name, text) in BUNDLED.iter().step_by(step) {
         let scenario = Scenario::parse(text, &[]).unwrap();
         let most = events(&scenario);
         found.push((name.to_string(), with_events(most, scenario)));
@@ -232,17 +234,17 @@ fn hosts(scenario: &Scenario, flows: &[FlowSpec]) -> [Host; 2] {
 
 #[test]
 fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log_in_brief() {
-    with_hosts_on_the_path(brief);
+    with_hosts_on_the_path(BRIEF);
 }
 
 #[test]
 #[ignore = "slow"]
 fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_whole_log() {
-    with_hosts_on_the_path(whole);
+    with_hosts_on_the_path(WHOLE);
 }
 
-fn with_hosts_on_the_path(enough: fn(&Scenario) -> Option<usize>) {
-    for (name, scenario) in bundled(enough) {
+fn with_hosts_on_the_path(part: Part) {
+    for (name, scenario) in bundled(part) {
         let (events, capture, flows, _) = simulated(&scenario);
         let boxed = hosts(&scenario, &scenario.flows()).map(|host| Box::new(host) as Box<dyn Element>);
         let plan = scenario.plan(1, boxed, None);
@@ -382,17 +384,17 @@ fn live_end(dir: Dir, simulated: Option<Host>) -> Box<dyn Element> {
 
 #[test]
 fn with_hosts_outside_the_late_driver_writes_the_simulators_log_in_brief() {
-    with_hosts_outside(brief);
+    with_hosts_outside(BRIEF);
 }
 
 #[test]
 #[ignore = "slow"]
 fn with_hosts_outside_the_late_driver_writes_the_simulators_whole_log() {
-    with_hosts_outside(whole);
+    with_hosts_outside(WHOLE);
 }
 
-fn with_hosts_outside(enough: fn(&Scenario) -> Option<usize>) {
-    for (name, scenario) in bundled(enough) {
+fn with_hosts_outside(part: Part) {
+    for (name, scenario) in bundled(part) {
         // Both ends number the flows of UE 0 as they see them.
         let flows = scenario.flows();
         if flows.iter().filter(|flow| flow.ue == UE).count() != 1
