@@ -262,58 +262,6 @@ impl Rounds {
         let rate =
             self.rate_with_queue(|_, round| is_queued(round.rtt_s(is_far), base_s, QUEUED), LEAST_WITH_QUEUE);
         let probed = if is_far { None } else { self.rate_when_probed() };
-        if std::env::var("DUMP").is_ok() {
-            eprintln!(
-                "rate {rate:?} probed {probed:?} base {base_s} cuts {} last {}",
-                self.cuts, self.last_cut_s
-            );
-            for r in &self.rounds {
-                eprintln!(
-                    "to {:.3} busy {:.3} win {:.3} rec {:.3} acked {} flight {} prompt {} unp {} rtt {:.4} mean {:?} n {} ss {} grows {} cuts {} rate {:?}",
-                    r.to_s,
-                    r.busy_s,
-                    r.window_s,
-                    r.recovery_s,
-                    r.acked,
-                    r.flight,
-                    r.prompt,
-                    r.unprompted,
-                    r.forward_s,
-                    r.mean_s(),
-                    r.samples,
-                    r.is_slow_start,
-                    r.grows,
-                    r.cuts,
-                    r.rate()
-                );
-            }
-        }
-        if std::env::var("DUMP").is_ok() {
-            eprintln!(
-                "rate {rate:?} probed {probed:?} base {base_s} cuts {} last {}",
-                self.cuts, self.last_cut_s
-            );
-            for r in &self.rounds {
-                eprintln!(
-                    "to {:.3} busy {:.3} win {:.3} rec {:.3} acked {} flight {} prompt {} unp {} rtt {:.4} mean {:?} n {} ss {} grows {} cuts {} rate {:?}",
-                    r.to_s,
-                    r.busy_s,
-                    r.window_s,
-                    r.recovery_s,
-                    r.acked,
-                    r.flight,
-                    r.prompt,
-                    r.unprompted,
-                    r.forward_s,
-                    r.mean_s(),
-                    r.samples,
-                    r.is_slow_start,
-                    r.grows,
-                    r.cuts,
-                    r.rate()
-                );
-            }
-        }
         let between_cuts_s = match self.cuts {
             0 | 1 => 0.0,
             cuts => (self.last_cut_s - self.first_cut_s) / f64::from(cuts - 1),
