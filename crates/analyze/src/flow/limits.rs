@@ -46,8 +46,9 @@ const MOST_HEARD: usize = 4096;
 const RECENT: usize = 8;
 /// Number of round trips over which the growth of the window is judged.
 const TREND: usize = 8;
-/// Octets that TCP's options may take from a full segment.
+/// Octets that TCP's options may take from a full segment, and that timestamps take (RFC 7323 (3.2)).
 const LONGEST_OPTIONS: u64 = 40;
+const TIMESTAMPS: u64 = 12;
 /// Time that a host takes to answer: a sender that waits for an ACK sends within it.
 const PROMPTLY_S: f64 = 1e-4;
 
@@ -67,8 +68,9 @@ pub struct Heard {
 pub struct Sent {
     pub end: u64,
     pub bytes: u64,
-    /// Payload of a full segment.
+    /// Payload of a full segment, and the MSS that the receiver offered.
     pub full_segment: u64,
+    pub offered: Option<u64>,
     /// TSecr.
     pub echo: Option<u32>,
     pub is_pushed: bool,
@@ -134,6 +136,10 @@ pub struct Limits {
     is_pushed: bool,
     /// The latest segment shows that the sender had no more data.
     is_drained: bool,
+    /// A segment was not the last that the sender had.
+    has_more: bool,
+    /// Segments of several full ones, and those whose last one is not full although more data followed.
+    multiples: [u32; 2],
     is_first_flight: bool,
     /// The gap before the latest progress, and since.
     before: Gap,
@@ -243,9 +249,27 @@ impl Limits {
         self.round.flight = self.round.flight.max(self.flight());
         self.is_pushed = sent.is_pushed;
         self.has_pushed |= sent.is_pushed;
-        self.is_drained =
-            sent.bytes + LONGEST_OPTIONS < sent.full_segment && (sent.is_pushed || !self.has_pushed);
+        self.is_drained = self.ends_short(sent) && (sent.is_pushed || !self.has_pushed);
         self.open_gap(now);
+    }
+
+    /// Whether the last part of a segment is not full. A capture on a host that leaves the division into segments to its
+    /// network card has several in one.
+    fn ends_short(&mut self, sent: &Sent) -> bool {
+        self.has_more |= !sent.is_pushed;
+        if sent.bytes <= sent.full_segment {
+            // Where each segment is the last, the largest need not be full.
+            let full = sent.offered.filter(|_| !self.has_more).unwrap_or(sent.full_segment);
+            return sent.bytes + LONGEST_OPTIONS < full;
+        }
+        let options = if sent.echo.is_some() { TIMESTAMPS } else { 0 };
+        let is_short = !sent.bytes.is_multiple_of(sent.full_segment - options);
+        if !sent.is_pushed {
+            self.multiples[usize::from(is_short)] += 1;
+        }
+        // Another size of segments than that offered would make each look short.
+        let [whole, short] = self.multiples;
+        is_short && short <= whole / 8
     }
 
     /// Handles a retransmission with its cause.

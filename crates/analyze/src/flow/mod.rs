@@ -232,6 +232,7 @@ impl Flow {
                     end,
                     bytes: end - start.max(max),
                     full_segment: self.full_segment(),
+                    offered: self.offered_mss.map(u64::from),
                     echo: segment.timestamps.map(|(_, echo)| echo),
                     is_pushed: segment.has(PSH),
                 };

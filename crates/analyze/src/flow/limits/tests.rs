@@ -13,6 +13,8 @@ const PLACES: [f64; 3] = [0.0, 0.5, 1.0];
 #[derive(Default)]
 struct Path {
     segments: Vec<(u64, u64, bool, Segment)>,
+    /// Offered by the receiver, if known.
+    offered_mss: Option<u16>,
 }
 
 impl Path {
@@ -78,6 +80,7 @@ impl Path {
         let mut flow = Flow::default();
         flow.on_syn(u32::MAX);
         flow.window_shift = Some(0);
+        flow.offered_mss = self.offered_mss;
         flow.answer = us(2.0 * ONE_WAY_US as f64 * place);
         flow.rtt.add_shortest(us(2.0 * ONE_WAY_US as f64 * (1.0 - place)));
         for (at, is_data, segment) in seen {
@@ -175,6 +178,34 @@ fn a_stream_whose_pauses_are_short_does_not_start_slowly_again_and_again() {
             assert!(shares.slow_start < 0.1, "{place}, {gap_us} us: {shares:?}");
             assert!(shares.application + shares.unknown > 0.8, "{place}, {gap_us} us: {shares:?}");
         }
+    }
+}
+
+/// Writes of two to four segments and a half at irregular times, a window's worth of them offloaded to the network card.
+fn writes(payload: impl Fn(u32) -> u32) -> Path {
+    let mut path = Path { offered_mss: Some(1012), ..Path::default() };
+    let (mut left_us, mut seq) = (0, 0);
+    for number in 0..300 {
+        left_us += [5_000, 70_000, 12_000, 33_000, 90_000, 8_000, 21_000][number % 7];
+        let at = |us: u64| (us / 1000) as u32 + 1;
+        let payload = payload(number as u32);
+        let timestamps = Some((at(left_us), 1));
+        let segment = Segment { seq, payload, flags: ACK | PSH, timestamps, ..Segment::default() };
+        seq += payload;
+        let came_us = left_us + ONE_WAY_US;
+        path.segments.push((left_us, came_us, true, segment));
+        let timestamps = Some((at(came_us), at(left_us)));
+        let ack = Segment { ack: seq, flags: ACK, window: 60_000, timestamps, ..Segment::default() };
+        path.segments.push((came_us, came_us + ONE_WAY_US, false, ack));
+    }
+    path
+}
+
+#[test]
+fn writes_at_irregular_times_are_the_applications_with_offloading_too() {
+    for payload in [|_| 500, |number| 2500 + 1000 * (number * 7 / 3 % 3)] {
+        let shares = writes(payload).shares(0.0);
+        assert!(shares.application > 0.95, "{shares:?}");
     }
 }
 
