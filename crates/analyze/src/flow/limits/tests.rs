@@ -181,7 +181,8 @@ fn a_stream_whose_pauses_are_short_does_not_start_slowly_again_and_again() {
     }
 }
 
-/// Writes of two to four segments and a half at irregular times, a window's worth of them offloaded to the network card.
+/// Writes of `payload` octets, by their number, at irregular times. Those above the MSS leave as one segment, which the
+/// network card divides.
 fn writes(payload: impl Fn(u32) -> u32) -> Path {
     let mut path = Path { offered_mss: Some(1012), ..Path::default() };
     let (mut left_us, mut seq) = (0, 0);
@@ -189,13 +190,14 @@ fn writes(payload: impl Fn(u32) -> u32) -> Path {
         left_us += [5_000, 70_000, 12_000, 33_000, 90_000, 8_000, 21_000][number % 7];
         let at = |us: u64| (us / 1000) as u32 + 1;
         let payload = payload(number as u32);
-        let timestamps = Some((at(left_us), 1));
-        let segment = Segment { seq, payload, flags: ACK | PSH, timestamps, ..Segment::default() };
+        let sent_at = Some((at(left_us), 1));
+        let segment = Segment { seq, payload, flags: ACK | PSH, timestamps: sent_at, ..Segment::default() };
         seq += payload;
         let came_us = left_us + ONE_WAY_US;
         path.segments.push((left_us, came_us, true, segment));
-        let timestamps = Some((at(came_us), at(left_us)));
-        let ack = Segment { ack: seq, flags: ACK, window: 60_000, timestamps, ..Segment::default() };
+        let acked_at = Some((at(came_us), at(left_us)));
+        let ack =
+            Segment { ack: seq, flags: ACK, window: 60_000, timestamps: acked_at, ..Segment::default() };
         path.segments.push((came_us, came_us + ONE_WAY_US, false, ack));
     }
     path
