@@ -46,8 +46,9 @@ const MOST_HEARD: usize = 4096;
 const RECENT: usize = 8;
 /// Number of round trips over which the growth of the window is judged.
 const TREND: usize = 8;
-/// Octets that TCP's options may take from a full segment, and that timestamps take (RFC 7323 (3.2)).
+/// Octets that TCP's options may take from a full segment.
 const LONGEST_OPTIONS: u64 = 40;
+/// Octets that timestamps take, with padding (RFC 7323 (3.2), appendix A).
 const TIMESTAMPS: u64 = 12;
 /// Time that a host takes to answer: a sender that waits for an ACK sends within it.
 const PROMPTLY_S: f64 = 1e-4;
@@ -68,8 +69,9 @@ pub struct Heard {
 pub struct Sent {
     pub end: u64,
     pub bytes: u64,
-    /// Payload of a full segment, and the MSS that the receiver offered.
+    /// Payload of a full segment.
     pub full_segment: u64,
+    /// MSS that the receiver offered; `None` if its SYN was not seen.
     pub offered: Option<u64>,
     /// TSecr.
     pub echo: Option<u32>,
