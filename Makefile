@@ -38,15 +38,9 @@ CAPTURES_FLAGS ?=
 CHECK_WHEELS_FLAGS ?= --sdist
 # --whole, for all of `make test`.
 CHECK_BARE_FLAGS ?=
-# `RELEASE=pgo`, of build, wheels and release: compiled twice, the second time by what benches/train.py used most.
-# `RELEASE=quick`: as fast as a release, compiled in two thirds of the time, as in continuous integration.
+# `RELEASE=pgo`, of wheels and release: compiled twice, the second time by what benches/train.py used most.
 RELEASE ?=
 PGO := $(if $(filter pgo,$(RELEASE)),--pgo)
-ifeq ($(RELEASE),quick)
-export CARGO_PROFILE_RELEASE_LTO := false
-export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
-export CARGO_PROFILE_RELEASE_DEBUG := 0
-endif
 # For each fuzz target.
 FUZZ_SECONDS ?= 600
 
@@ -75,10 +69,10 @@ build: .venv/.built ## make .venv with the packages and their development tools 
 llvm-tools:
 	rustup component add llvm-tools
 
-.venv/.built: .venv/.created pyproject.toml studies/pyproject.toml $(RUST_SOURCES) $(if $(PGO),llvm-tools)
+.venv/.built: .venv/.created pyproject.toml studies/pyproject.toml $(RUST_SOURCES)
 	@command -v $(CARGO) > /dev/null || \
 		{ echo 'airpath needs Rust (cargo): see https://rustup.rs' >&2; exit 1; }
-	$(MATURIN) develop --release $(PGO) --extras dev
+	$(MATURIN) develop --release --extras dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable studies
 	@touch $@
 
@@ -97,13 +91,15 @@ TELL_LEFT_OUT = $(PYTHON) tools/left_out.py "$$AIRPATH_LEFT_OUT"
 
 # Takes what others leave of the processors.
 IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
-# Rust's and Python's tests at once, Rust's on the terminal first: options of pytest, Rust's packages, options of its tests.
-# Compiling comes before: beside it Python's tests take half as long again.
+# Rust's and Python's tests at once, Rust's on the terminal first: options of pytest, options of `cargo test` and of Rust's
+# tests. Compiling comes before: beside it Python's tests take half as long again.
 define BOTH
 @$(BEGIN)
 $(CARGO) test $(2) --no-run
+$(if $(4),$(CARGO) test $(4) --no-run)
 @$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(1) $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
 rust=0; $(IDLE) $(CARGO) test $(2) $(3) || rust=$$?; \
+$(if $(4),$(IDLE) $(CARGO) test $(4) -- --include-ignored _at_length || rust=$$?;) \
 tail --lines=+1 --follow --pid=$$pytest build/pytest.log; python=0; wait $$pytest || python=$$?; \
 $(TELL_LEFT_OUT); exit $$((rust ? rust : python))
 endef
@@ -112,13 +108,13 @@ endef
 # Where a property test does not say how many cases it draws: an eighth of proptest's, a quarter in test-all.
 test: export PROPTEST_CASES ?= 32
 test: build ## run the tests, Rust's and Python's at once, without the slow ones (three to ten minutes)
-	$(call BOTH,-m 'not slow',$(RUST_TESTED))
+	$(call BOTH,-m 'not slow',$(RUST_TESTED),)
 
 .PHONY: test-all
 test-all: export PROPTEST_CASES ?= 64
-# A test whose name ends with _in_brief does less of what a slow test does.
+# Tests whose names end with _at_length run in the build that `make build` has made, with its features.
 test-all: build ## run all tests
-	$(call BOTH,,$(RUST_TESTED_ALL),-- --include-ignored --skip _in_brief)
+	$(call BOTH,,$(RUST_TESTED_ALL),-- --include-ignored --skip _at_length,--release -p airpath-bench -p airpath-py --test at_length)
 
 .PHONY: lint
 lint: build ## check formatting, lints, types, links in Rust's documentation, figures in documents; changes nothing
@@ -146,7 +142,7 @@ tools/js/node_modules/.package-lock.json: tools/js/package.json tools/js/package
 .PHONY: bench
 bench: build ## measure speed against ns-2, overheads of a run, sweeps, the live link, and pages (ten minutes)
 	@$(BEGIN)
-	PYO3_PYTHON=$(CURDIR)/$(BIN)/python $(CARGO) build --release -p airpath-bench -p airpath-py
+	$(CARGO) build --profile dist -p airpath-bench
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
 	$(BIN)/python benches/command.py
 	$(BIN)/python benches/sweep.py
@@ -164,7 +160,7 @@ instructions: build ## count the instructions per packet and record them for `ma
 
 .PHONY: scale
 scale: build ## measure the figures of docs/scale.md: costs, many UEs, rows, and estimates for larger machines
-	$(CARGO) build --release -p airpath-bench
+	$(CARGO) build --profile dist -p airpath-bench
 	$(BIN)/python benches/scale.py
 
 .PHONY: soak
@@ -251,9 +247,9 @@ wheels release: export RUSTFLAGS += --remap-path-prefix=$(or $(CARGO_HOME),$(HOM
 wheels release: export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2> /dev/null),315532800)
 
 .PHONY: wheels
-wheels: build ## build the wheels and the source distribution into build/dist
+wheels: build $(if $(PGO),llvm-tools) ## build the wheels and the source distribution into build/dist
 	rm -rf build/dist
-	$(MATURIN) build --release $(PGO) --strip --compatibility pypi --out build/dist
+	$(MATURIN) build --profile dist $(PGO) --strip --compatibility pypi --out build/dist
 	$(MATURIN) sdist --out build/dist
 	cp LICENSE-MIT LICENSE-APACHE studies/  # flit takes none from outside
 	$(BIN)/python -m flit_core.wheel --outdir build/dist studies

@@ -219,7 +219,7 @@ def arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--quick", action="store_true", help="short samples: a look, not a measurement")
     add("--workload", action="append", choices=WORKLOADS, help="only this one; may be repeated")
-    add("--airpath", type=Path, default=ROOT / "target/release/airpath-bench", help="airpath's runner")
+    add("--airpath", type=Path, default=ROOT / "target/dist/airpath-bench", help="airpath's runner")
     add("--ns2", default="ns", help="ns-2's program (default: ns)")
     add("--json", type=Path, default=ROOT / "build/bench.json", help="where the rows go")
     return parser.parse_args()

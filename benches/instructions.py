@@ -4,9 +4,9 @@
     python benches/instructions.py [--write]
 
 Counted by valgrind's callgrind. They do not depend on what else the machine does, as times do, but on the
-compiler and the profile: `instructions.json` has the compiler's version and figures for a release and for the
-quicker build of continuous integration, which optimises crate by crate. `--write` rewrites that file.
-`make bench` prints the comparison, and `make test-all` fails where a figure is more than 2 % off.
+compiler and on Cargo's profile: `instructions.json` has the compiler's version and figures for `release`,
+which `make build` makes, and for `dist`, which is published. `--write` rewrites that file. `make bench`
+prints the comparison of `dist`; `make test-all` fails where a figure of `release` is more than 2 % off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -33,29 +32,18 @@ WORKLOADS = {
     "NR10": (2, 6),
     "NR1G": (1, 2),
 }
+PROFILES = ("release", "dist")
 
 
-# By the environment's setting of link-time optimisation.
-RELEASE = "CARGO_PROFILE_RELEASE_"
-QUICK = {"LTO": "false", "CODEGEN_UNITS": "16", "DEBUG": "0"}
-PROFILES = {"release": {}, "quick": {f"{RELEASE}{name}": value for name, value in QUICK.items()}}
-
-
-def profile() -> str:
-    """Which of `PROFILES` the environment chooses."""
-    return "quick" if os.environ.get(f"{RELEASE}LTO") == QUICK["LTO"] else "release"
-
-
-def build(chosen: str) -> Path:
+def build(profile: str) -> Path:
     """Build airpath's runner of workloads in a profile, and return it.
 
-    The extension module is built with it: so the core is the one that `make build` has compiled.
+    Features are those of the extension module: so the core is the one that `make build` has compiled.
     """
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(RELEASE)}
-    environment |= {"PYO3_PYTHON": sys.executable, **PROFILES[chosen]}
-    command = ["cargo", "build", "--release", "--quiet", "-p", "airpath-bench", "-p", "airpath-py"]
-    subprocess.run(command, cwd=HERE.parent, env=environment, check=True)
-    return Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"), "release", "airpath-bench")
+    command = ["cargo", "build", "--quiet", "--profile", profile, "--bin", "airpath-bench"]
+    command += ["-p", "airpath-bench", "-p", "airpath-py"]
+    subprocess.run(command, cwd=HERE.parent, check=True)
+    return Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"), profile, "airpath-bench")
 
 
 def compiler() -> str:
@@ -79,26 +67,25 @@ def _counted(program: Path, workload: str, seconds: int) -> tuple[int, int]:
     return int(counted[1]), int(json.loads(done.stdout)["packets"])
 
 
-def count(chosen: str) -> dict[str, int]:
+def count(profile: str) -> dict[str, int]:
     """Count all workloads in a profile."""
-    program = build(chosen)
+    program = build(profile)
     return {workload: per_packet(program, workload) for workload in WORKLOADS}
 
 
-def before(chosen: str) -> dict[str, int]:
+def before(profile: str) -> dict[str, int]:
     """The figures of the last release in a profile."""
-    figures: dict[str, int] = json.loads(RECORD.read_text(encoding="utf-8"))["instructions_per_packet"][
-        chosen
-    ]
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    figures: dict[str, int] = record["instructions_per_packet"][profile]
     return figures
 
 
 def print_beside_record(counted: dict[str, int]) -> None:
-    """Print the figures of the environment's profile and of the last release."""
+    """Print figures of `dist`, beside those of the last release."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     print(f"\nInstructions per packet, and of the last release ({record['rustc']}; here {compiler()})")
     for workload, now in counted.items():
-        then = before(profile())[workload]
+        then = before("dist")[workload]
         print(f"{workload:10}{now:8,}{then:8,}  {now / then - 1:+.1%}")
 
 
@@ -107,12 +94,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Count the instructions of a packet.")
     parser.add_argument("--write", action="store_true", help=f"write them into {RECORD.name}")
     if parser.parse_args().write:
-        # The release last: it is what stays built.
-        figures = {chosen: count(chosen) for chosen in reversed(PROFILES)}
+        figures = {profile: count(profile) for profile in PROFILES}
         record = {"rustc": compiler(), "instructions_per_packet": figures}
         RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     else:
-        print_beside_record(count(profile()))
+        print_beside_record(count("dist"))
 
 
 if __name__ == "__main__":

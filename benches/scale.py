@@ -5,8 +5,8 @@
 Prints CPU time and instructions per packet, memory and cost with many UEs, what the driver of a sweep needs
 for a row, sizes of files, and estimates for machines of 8, 64 and 1,000 cores (see docs/scale.md). CPU
 time is the process's own; it still grows where others use the machine's caches and memory, so look at ratios.
-Instructions need valgrind, and both instructions and memory need `cargo build --release -p airpath-bench`;
-without these they are left out.
+Instructions need valgrind, and both instructions and memory need `cargo build --profile dist -p
+airpath-bench`; without these they are left out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from airpath.experiments.sweep.run import run_sweep
 from airpath.runner.work import Answer, Rows
 from airpath.scenario import Scenario
 
-RUNNER = Path(__file__).resolve().parent.parent / "target/release/airpath-bench"
+RUNNER = Path(__file__).resolve().parent.parent / "target/dist/airpath-bench"
 
 BULK = ("flow", "[{ ue = 'each', stagger = '10 ms', app = { bulk = {} } }]")
 PAGE = "{ web = { page = '20 kB', objects = 16, object = '5 kB' } }"

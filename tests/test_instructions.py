@@ -17,7 +17,7 @@ def test_every_workload_has_a_figure_of_each_profile():
 
 @pytest.fixture(scope="module")
 def program():
-    return instructions.build(instructions.profile())
+    return instructions.build("release")
 
 
 @pytest.mark.slow
@@ -25,7 +25,7 @@ def program():
 @needs("valgrind")
 @pytest.mark.parametrize("workload", instructions.WORKLOADS)
 def test_a_packet_costs_the_instructions_of_the_last_release(program, workload):
-    before = instructions.before(instructions.profile())[workload]
+    before = instructions.before("release")[workload]
     now = instructions.per_packet(program, workload)
     record = json.loads(instructions.RECORD.read_text())
     compilers = f"counted with {record['rustc']}, now {instructions.compiler()}"
