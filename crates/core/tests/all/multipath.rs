@@ -297,7 +297,7 @@ fn shared_link(cc: &str, joint: &str) -> [(f64, f64); 2] {
 
 #[test]
 #[ignore = "slow"]
-fn coupled_windows_take_no_more_than_one_flow_from_a_shared_link() {
+fn coupled_windows_take_no_more_than_one_flow_from_a_shared_link_at_length() {
     let ratio = |found: [(f64, f64); 2]| found[0].0 / found[1].0;
     // With equal losses, as RFC 6356 (2.1) assumes, or a queue that drops packets one by one.
     let random = "rate = \"100 Mbit/s\", loss = \"0.5 %\", uplink = { loss = \"0 %\" }";
@@ -385,7 +385,7 @@ const FADING: &str = "[[cell]]\nname = \"way0\"\nradio.lte.downlink.reception = 
 /// Another UE has a way in both scenarios, as the only link or cell of a scenario draws from streams without its name.
 #[test]
 #[ignore = "slow"]
-fn a_silent_second_path_changes_nothing_of_the_first() {
+fn a_silent_second_path_changes_nothing_of_the_first_at_length() {
     for first in [LOSSY, FADING] {
         let of = |attached: &str, second: &str| {
             of_first_path(&format!(

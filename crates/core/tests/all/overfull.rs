@@ -9,7 +9,7 @@ use airpath_core::time::{Duration, Instant};
 /// are those of slower ones.
 #[test]
 #[ignore = "slow"]
-fn a_long_run_creates_no_packets_once_it_is_in_balance() {
+fn a_long_run_creates_no_packets_once_it_is_in_balance_at_length() {
     let is_bundled = |name: &str| airpath_core::scenario::BUNDLED.iter().any(|(other, _)| *other == name);
     let is_class = |name: &str| {
         let still = |cell| is_bundled(&format!("{cell}-still"));

@@ -207,7 +207,7 @@ fn random_scenarios_give_the_same_results_in_regions() {
 
 #[test]
 #[ignore = "slow"]
-fn a_thousand_random_scenarios_give_the_same_results_in_regions() {
+fn a_thousand_random_scenarios_give_the_same_results_in_regions_at_length() {
     let kinds = random_runs(1_000, 1_000);
     assert!(kinds[..3].iter().all(|count| *count > 100), "of each kind of cut: {kinds:?}");
 }

@@ -5,7 +5,6 @@
 //! late at random. The logs are compared event by event. If a cell has more UEs, the host of UE 0 is outside, and
 //! the others are simulated on the path.
 
-use crate::octets::UE;
 use airpath_core::element::{Capture, Element};
 use airpath_core::host::{Beside, FlowSpec, Host};
 use airpath_core::packet::Dir;
@@ -19,6 +18,9 @@ use airpath_core::wire::{encode_header, endpoints_of, parse};
 use airpath_live::driver::{Driver, World};
 use airpath_live::port::Port;
 use std::collections::{HashMap, VecDeque};
+
+/// The UE whose host is outside.
+const UE: u16 = 0;
 
 /// Longer runs are cut here: each bundled scenario has its first hand-over or change by then, and has recovered.
 const LONGEST: Duration = Duration::from_secs(25);
@@ -239,7 +241,7 @@ fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log_in_brief() {
 
 #[test]
 #[ignore = "slow"]
-fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_whole_log() {
+fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log_at_length() {
     with_hosts_on_the_path(WHOLE);
 }
 
@@ -389,7 +391,7 @@ fn with_hosts_outside_the_late_driver_writes_the_simulators_log_in_brief() {
 
 #[test]
 #[ignore = "slow"]
-fn with_hosts_outside_the_late_driver_writes_the_simulators_whole_log() {
+fn with_hosts_outside_the_late_driver_writes_the_simulators_log_at_length() {
     with_hosts_outside(WHOLE);
 }
 

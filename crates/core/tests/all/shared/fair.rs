@@ -66,7 +66,7 @@ fn proportional_fair_gives_unequal_ues_equal_time() {
 /// the periods of the fading count, not the seconds: 1500 of them, as at 10 Hz in twice the time.
 #[test]
 #[ignore = "slow"]
-fn proportional_fair_gains_what_theory_says() {
+fn proportional_fair_gains_what_theory_says_at_length() {
     for (ues, gain) in [(2, 1.38), (4, 1.78), (8, 2.22)] {
         let [fair, turns, best] = ["proportional_fair", "round_robin", "max_ci"]
             .map(|scheduler| total("hsdpa", ues, &rows_of_7d("20 Hz", scheduler), 76));
@@ -81,7 +81,7 @@ fn proportional_fair_gains_what_theory_says() {
 /// C/I is 2.58. The rest to 2.65 is round robin's: it passes over UEs that can take no PDU, 2 % of its turns.
 #[test]
 #[ignore = "slow"]
-fn the_gain_for_many_users_wants_a_long_window() {
+fn the_gain_for_many_users_wants_a_long_window_at_length() {
     let gain = 2.65;
     let [long, short, turns, best] = [
         json!({"proportional_fair": {"window": 5000}}),
@@ -105,7 +105,7 @@ fn the_gain_for_many_users_wants_a_long_window() {
 /// blocks of the rows they would be 0.28, 0.43 and 0.46.
 #[test]
 #[ignore = "slow"]
-fn an_outer_loop_holds_the_target_where_reports_are_old() {
+fn an_outer_loop_holds_the_target_where_reports_are_old_at_length() {
     let keys = |doppler: &str, scheduler: &str, outer_loop: bool| {
         let mut keys = rows_of_7d(doppler, scheduler);
         keys["downlink"]["adaptation"] = json!({"outer_loop": outer_loop, "age": "6 ms"});
