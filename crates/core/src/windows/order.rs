@@ -20,11 +20,22 @@ pub(super) struct Call {
 /// A call as the link is to see it; then time and rank of its arrival behind the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    at: Instant,
-    rank: u64,
+    /// Time and rank as one number, as the order compares nothing else.
+    key: u128,
     /// Index of the call, so that what one event emits keeps its order.
     call: u32,
     len: u32,
+}
+
+/// Comes behind every call.
+const LAST: Place = Place { key: u128::MAX, call: 0, len: 0 };
+
+fn key(at: Instant, rank: u64) -> u128 {
+    u128::from(at.as_nanos()) << 64 | u128::from(rank)
+}
+
+fn at_and_rank(key: u128) -> (Instant, u64) {
+    (Instant::from_nanos((key >> 64) as u64), key as u64)
 }
 
 /// Calls of a window in one direction.
@@ -34,6 +45,7 @@ pub(super) struct Order {
     pub calls: Vec<Call>,
     /// After the last call of each region.
     pub ends: Vec<u32>,
+    /// In order, and `LAST`.
     sorted: Vec<Place>,
     heads: Vec<u32>,
     /// By call: its arrival behind the link, at `NEVER` if it was dropped.
@@ -47,13 +59,6 @@ impl Order {
         self.sorted.clear();
     }
 
-    /// Time and rank of a call in order, as one number; the greatest one behind the last call.
-    fn key(&self, index: usize) -> u128 {
-        self.sorted
-            .get(index)
-            .map_or(u128::MAX, |place| u128::from(place.at.as_nanos()) << 64 | u128::from(place.rank))
-    }
-
     /// The calls of a region are complete.
     pub fn close(&mut self) {
         self.ends.push(self.calls.len() as u32);
@@ -65,7 +70,7 @@ impl Order {
         let Self { calls, sorted, heads, .. } = self;
         let count = calls.len();
         sorted.clear();
-        sorted.resize(count, Place { at: Instant::ZERO, rank: 0, call: 0, len: 0 });
+        sorted.resize(count + 1, LAST);
         let times = calls.iter().map(|call| call.at);
         let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return };
         // A power of two, as a shift: no floating point.
@@ -82,7 +87,7 @@ impl Order {
         }
         for (number, &Call { at, rank, len, .. }) in (0_u32..).zip(calls.iter()) {
             let head = &mut heads[bucket(at)];
-            sorted[*head as usize] = Place { at, rank, call: number, len };
+            sorted[*head as usize] = Place { key: key(at, rank), call: number, len };
             *head += 1;
         }
         // Many calls at one instant are rare, and must not cost their square.
@@ -100,7 +105,8 @@ impl Order {
     pub fn arrive(&mut self) {
         let Self { calls, sorted, arrivals, .. } = self;
         arrivals.resize(calls.len(), Arrival { at: Instant::NEVER, rank: 0, slot: 0 });
-        for &Place { at, rank, call, .. } in sorted.iter() {
+        for &Place { key, call, .. } in &sorted[..calls.len()] {
+            let (at, rank) = at_and_rank(key);
             arrivals[call as usize] = Arrival { at, rank, slot: calls[call as usize].slot };
         }
     }
@@ -120,32 +126,35 @@ impl Border {
     }
 
     #[inline(always)]
-    fn pass(&mut self, dir: Dir, order: &mut Order, index: usize) {
-        let place = &mut order.sorted[index];
+    fn pass(&mut self, dir: Dir, place: &mut Place) {
         let latest = &mut self.latest[dir.index()];
-        (place.at, place.rank) = match self.wire.pass(dir, place.at, place.len) {
+        let (at, _) = at_and_rank(place.key);
+        place.key = match self.wire.pass(dir, at, place.len) {
             Ok(arrives) => {
-                *latest = if latest.0 == arrives { (arrives, latest.1 + 1) } else { (arrives, 0) };
-                (arrives, Arrival::rank_over(dir.index() as u32, latest.1))
+                *latest = (arrives, if latest.0 == arrives { latest.1 + 1 } else { 0 });
+                key(arrives, Arrival::rank_over(dir.index() as u32, latest.1))
             }
-            Err(_) => (Instant::NEVER, 0),
+            Err(_) => key(Instant::NEVER, 0),
         };
     }
 
     /// All calls of all threads, in their common order.
     pub fn pass_all(&mut self, dir: Dir, orders: &mut [&mut Order]) {
-        if let [only] = orders {
-            return (0..only.sorted.len()).for_each(|index| self.pass(dir, only, index));
+        let count = orders.iter().map(|order| order.calls.len()).sum();
+        let mut lines: Vec<_> = orders.iter_mut().map(|order| order.sorted.iter_mut()).collect();
+        if let [only] = &mut lines[..] {
+            return only.take(count).for_each(|place| self.pass(dir, place));
         }
-        let mut next = vec![0; orders.len()];
-        let mut heads: Vec<_> = orders.iter().map(|order| order.key(0)).collect();
-        for _ in 0..orders.iter().map(|order| order.sorted.len()).sum::<usize>() {
+        let mut heads: Vec<_> = lines.iter_mut().filter_map(Iterator::next).collect();
+        for _ in 0..count {
             // Without a branch, as which thread's packet is first cannot be predicted: this part of a run has one thread.
-            let first = (1..heads.len())
-                .fold(0, |first, number| select_unpredictable(heads[number] < heads[first], number, first));
-            self.pass(dir, orders[first], next[first]);
-            next[first] += 1;
-            heads[first] = orders[first].key(next[first]);
+            let first = (1..heads.len()).fold(0, |first, number| {
+                select_unpredictable(heads[number].key < heads[first].key, number, first)
+            });
+            self.pass(dir, heads[first]);
+            if let Some(next) = lines[first].next() {
+                heads[first] = next;
+            }
         }
     }
 }
