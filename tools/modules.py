@@ -120,7 +120,8 @@ def core() -> Uses:
     found: dict[str, set[str]] = {}
     for name in names:
         files = [source / f"{name}.rs", *sorted((source / name).rglob("*.rs"))]
-        kept = [file for file in files if file.exists() and "tests" not in file.with_suffix("").parts]
+        own = {file: file.relative_to(source).with_suffix("").parts for file in files if file.exists()}
+        kept = [file for file, parts in own.items() if "tests" not in parts]
         code = "\n".join(map(_untested, kept))
         groups = re.findall(r"\bcrate::(\w+|\{[^;]*\});?", code)
         named = {word for group in groups for word in re.findall(r"(?<!:)\b(\w+)", group)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from airpath.runner import driver
 from airpath.runner.cluster import WORKERS_S, Cluster, Security
@@ -20,7 +21,7 @@ from airpath.runner.work import Row as Run
 from airpath.stats.estimate import Estimate, estimate, exact
 from airpath.stats.replication import Rule
 from airpath_studies import sources
-from airpath_studies.base.cell import Cell, Outcome
+from airpath_studies.base.cell import Cell, Metric, Outcome
 from airpath_studies.base.choices import Reading
 from airpath_studies.base.claims import judge as judge_claim
 from airpath_studies.base.observe import Observation
@@ -80,6 +81,15 @@ class Reproduction:
         self._windows = [experiment.window_of for experiment in experiments if experiment.window_of]
         self._traced = {cell for row in self._rows if row.traced for cell in row.cells} | set(self._windows)
         self._traced |= {quantity.cell for quantity in self._quantities if quantity.traced}
+        self._asked: dict[Cell, list[Metric]] = {}
+        for quantity in self._quantities:
+            self._asked.setdefault(quantity.cell, []).append(quantity.metric)
+        self._rows_of: dict[Cell, list[Row]] = {}
+        for row in self._rows:
+            for cell in dict.fromkeys(row.cells):
+                self._rows_of.setdefault(cell, []).append(row)
+        # A cell is asked for by each of its values, and its scenario takes the core a while to resolve.
+        self._key = cache(self._key_of)
         self._jobs: dict[_Key, Job] = {}
         self._plan_all()
         jobs = list(self._jobs.values())
@@ -213,12 +223,12 @@ class Reproduction:
                 self._plan(cell, default, Rule.exactly(1))
 
     def _rule(self, cell: Cell) -> Rule:
-        averaged = [row.averaged_runs for row in self._rows if cell in row.cells]
+        averaged = [row.averaged_runs for row in self._rows_of.get(cell, ())]
         return self._effort.rule_for(max(cell.runs, *averaged, 1), cell.most_runs, cell.precision)
 
     def _plan(self, cell: Cell, reading: Reading, rule: Rule) -> None:
         key = self._key(cell, reading)
-        metrics = [row.metric for row in self._rows if cell in row.cells]
+        metrics = [row.metric for row in self._rows_of.get(cell, ())]
         if key not in self._jobs:
             deciding = tuple(dict.fromkeys([cell.precise, *cell.also_precise, *metrics]))
             name = f"{cell.name}, {reading.name}"
@@ -226,11 +236,11 @@ class Reproduction:
         job = self._jobs[key]
         job.traced |= cell in self._traced
         if reading is self._readings[0]:
-            metrics += [quantity.metric for quantity in self._quantities if quantity.cell == cell]
+            metrics += self._asked.get(cell, ())
         for metric in metrics:
             job.ask(metric)
 
-    def _key(self, cell: Cell, reading: Reading) -> _Key:
+    def _key_of(self, cell: Cell, reading: Reading) -> _Key:
         twin = None if cell.reference is None else self._paper.text(cell, cell.reference, reading)
         return self._paper.text(cell, cell.overrides, reading), twin, cell.observe
 
@@ -300,7 +310,8 @@ class Reproduction:
 
     def _uppers(self, value: Published) -> list[Row]:
         """Rows of the upper end of the range that begins with a value; none if it is no range."""
-        return [row for row in self._rows if self._paper.published[row.published_id].range_of == value.id]
+        published = self._paper.published
+        return [row for row in self._rows if published[row.published_id].range_of == value.id]
 
     def _upper_ends(self, value: Published) -> list[str]:
         """Say what was measured for the upper end of a range."""

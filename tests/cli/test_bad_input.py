@@ -312,10 +312,10 @@ def test_a_folder_may_have_any_name(tmp_path):
 FOLDERS = {
     "analyze": (["analyze", "{capture}"], ("index.html", "analysis.json")),
     "reproduce": (
-        ["reproduce", "lundsten", "--table", "3", "--runs", "2"],
+        ["reproduce", "lundsten", "--table", "3", "--runs", "1", "--quick"],
         ("index.html", "report.json", "unfinished.jsonl"),
     ),
-    "scorecard": (["scorecard", "reno", "--runs", "2"], ("index.html", "report.json", "conditions")),
+    "scorecard": (["scorecard", "reno", "--runs", "1"], ("index.html", "report.json", "conditions")),
 }
 
 

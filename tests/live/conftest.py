@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from live.forked import OPTIONS, start_forked
 from live.harness import (
     AIRPATH,
+    FORKED,
     GONE_WITHIN_S,
     MARKER,
     PATIENCE_S,
@@ -23,6 +25,7 @@ from live.harness import (
     Outcome,
     describe,
     finish,
+    holder,
     marked,
     wait_until,
 )
@@ -84,7 +87,7 @@ def starter(marker: str) -> Start:
         drawn: bool = False,
         **options: object,
     ) -> subprocess.Popen[str]:
-        words = [*launcher, *([AIRPATH] if drawn else UNDRAWN), "live", *arguments]
+        words = ["live", *arguments]
         words += [] if server is None else ["--server", server]
         words += [] if command is None else ["--", *command]
         settings = {
@@ -95,6 +98,11 @@ def starter(marker: str) -> Start:
             "env": {**os.environ, MARKER: marker},
             **options,
         }
+        if not drawn and not launcher and set(settings) <= OPTIONS:
+            forked = start_forked([str(word) for word in words], **settings)
+            FORKED.setdefault(marker, []).append(holder(forked.pid))
+            return forked
+        words = [*launcher, *([AIRPATH] if drawn else UNDRAWN), *words]
         return subprocess.Popen([str(word) for word in words], **settings)
 
     return call

@@ -35,7 +35,7 @@ from live.harness import (
 
 SEED = 2002
 # So many runs at a time are killed, each victim so often, with and without power.
-AT_ONCE, KILLS = 4, 6
+AT_ONCE, KILLS = 4, 4
 # Daemons as they make themselves: a session of their own, and no parent.
 DAEMON = "(setsid -f sleep 1000 > /dev/null 2>&1 < /dev/null &); "
 SERVER = DAEMON + "sleep 1000 & exec iperf3 -s > /dev/null"
@@ -63,14 +63,14 @@ def victim_of(airpath: int, which: str) -> int | None:
 def kill_a_run(number: int, which: str, launcher: list[str], folder: Path) -> str | None:
     """Start a run, kill a part of it after a random time, and say what remained of it, if anything did."""
     rng = random.Random(f"{SEED} {number} {which} {bool(launcher)}")
-    # airpath is up after most of a second; the driver makes its link in some milliseconds.
-    after_s = rng.choice(
-        [rng.uniform(0, 1.5), rng.uniform(0.3, 1.0)]
-        if which == "airpath"
-        else [rng.uniform(0, 0.03), rng.uniform(0, 0.8)]
-    )
-    command = rng.choice(COMMANDS)
-    out = ["--out", str(folder / f"{which}{number}")] if rng.random() < 0.5 else []
+    # airpath is up after most of a second; the driver makes its link in some milliseconds. Kills with and
+    # without power are in turn, and one is drawn from each of equal parts of either range.
+    ranges = ((0, 1.5), (0.3, 1.0)) if which == "airpath" else ((0, 0.03), (0, 0.8))
+    turn = 2 * number + bool(launcher)
+    low, high = ranges[turn // 2 % 2]
+    after_s = low + (high - low) * (turn // 4 * 2 + turn % 2 + rng.random()) / KILLS
+    command = COMMANDS[turn % len(COMMANDS)]
+    out = ["--out", str(folder / f"{which}{number}")] if turn % 8 in (0, 3, 5, 6) else []
     case = f"{which} after {after_s:.3f} s of {command!r}"
     with nothing_remains() as marker:
         process = starter(marker)(

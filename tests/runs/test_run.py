@@ -9,11 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import forks
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -22,6 +24,7 @@ from live.harness import UNDRAWN
 
 import airpath
 from airpath import _core
+from airpath.cli import main as cli
 from airpath.files.folder import Folder
 from airpath.runs import memory, trace
 from airpath.runs.finished import FinishedRun
@@ -51,34 +54,38 @@ direction = "downlink"
 [flow.app.bulk]
 """
 
-# The command line, which kills itself before one of its changes of the folder: when the picture is written
-# (4 and 5), while it removes an earlier run (6 to 11), while it moves the files (from 12 on), and after that.
-# Tells the number of its changes if it lives.
-KILLED = """\
-import os, signal, sys
-steps = {step}
-def count(event, arguments):
-    global steps
-    if event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir"):
-        steps -= 1
-        if steps == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-from airpath.cli import main as cli
-import airpath.drawing.style, airpath.runs.picture
-import matplotlib.figure, pyarrow.parquet
-sys.addaudithook(count)
-try:
-    cli.main(sys.argv[1:])
-finally:
-    print({step} - steps)
-"""
+# Changes of a folder by the command line: while the picture is written (4 and 5), while it removes an earlier
+# run (6 to 11), while it moves the files (from 12 on), and after that.
+CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir")
 
 
 def killed(step, out):
-    """Run a scenario into a folder, killed before this change of a name."""
-    command = [sys.executable, "-c", KILLED.format(step=step)]
-    command += ["run", "umts-384", "--seed", "2", "--out", str(out), "--force"]
-    return subprocess.run(command, check=False, capture_output=True)
+    """Run a scenario into a folder, killed before this change of a name, in a fork of this process.
+
+    Gives its status and the number of its changes, which it tells if it lives.
+    """
+    left = step
+
+    def count(event, _arguments):
+        nonlocal left
+        if event in CHANGES:
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def run():
+        sys.addaudithook(count)
+        try:
+            cli.main(["run", "umts-384", "--seed", "2", "--out", str(out), "--force"])
+        finally:
+            print(step - left)
+
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as errors:
+        child = forks.fork(run, 60, errors.fileno(), said.fileno())
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        for file in (said, errors):
+            file.seek(0)
+        return subprocess.CompletedProcess("airpath", status, said.read(), errors.read())
 
 
 @pytest.fixture(scope="module")

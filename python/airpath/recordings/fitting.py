@@ -309,21 +309,24 @@ def pairing_of(
         return 0.0
     random = np.random.default_rng(seed)
     pools = np.sort(bursts), np.sort(silences)
+    sizes = np.array([len(packets) for packets, _ in enough])
+    # Of each bin first the ranks of its bursts, then those of its silences, both in pairs.
+    ranked = 2 * ((sizes + 1) // 2)
+    places = np.arange(sizes.sum()) + np.repeat(np.cumsum(2 * ranked - sizes) - (2 * ranked - sizes), sizes)
+    both = places, places + np.repeat(ranked, sizes)
 
     def drawn(sign: int) -> float:
-        found = []
-        for packets, _ in enough:
-            ranks = random.random((2, (len(packets) + 1) // 2, 2))
-            if sign:
-                ranks[:, :, 1] = ranks[:, :, 0] if sign > 0 else 1 - ranks[:, :, 0]
-            values = [
-                pool[np.minimum((rank.ravel()[: len(packets)] * len(pool)).astype(int), len(pool) - 1)]
-                for pool, rank in zip(pools, ranks, strict=True)
-            ]
-            found.append(unevenness(*values))
-        return float(np.mean(found))
+        ranks = random.random((ranked.sum(), 2))
+        if sign:
+            ranks[:, 1] = ranks[:, 0] if sign > 0 else 1 - ranks[:, 0]
+        packets, gaps = (
+            pool[np.minimum((ranks.ravel()[own] * len(pool)).astype(int), len(pool) - 1)]
+            for pool, own in zip(pools, both, strict=True)
+        )
+        return float(unevenness(packets, gaps, sizes).mean())
 
-    recorded = np.array([unevenness(*one) for one in enough])
+    packets, gaps = (np.concatenate(values) for values in zip(*enough, strict=True))
+    recorded = unevenness(packets, gaps, sizes)
     off = float(recorded.mean()) - drawn(0)
     # Within two standard errors of independent draws there is no order.
     if abs(off) <= 2 * recorded.std() / math.sqrt(len(recorded)):
@@ -333,12 +336,21 @@ def pairing_of(
     return sign * max(part, 0.0) / (2 - part)
 
 
-def unevenness(packets: Numbers, gaps: Numbers) -> float:
-    """Variance of the share of a bin's opportunities that half of the bin has, around the circle it forms."""
-    at = np.minimum((np.cumsum(gaps) - gaps) / gaps.sum() * BIN_MS, BIN_MS - 1).astype(int)
-    shares = np.bincount(at, packets / packets.sum(), BIN_MS)
-    total = np.concatenate(([0.0], np.cumsum(np.tile(shares, 2))))
-    return float((total[BIN_MS // 2 : BIN_MS // 2 + BIN_MS] - total[:BIN_MS]).var())
+def unevenness(packets: Numbers, gaps: Numbers, sizes: Counts) -> Numbers:
+    """Variance of the share of a bin's opportunities that half of the bin has, around the circle it forms.
+
+    `sizes` are the numbers of bursts in each bin; the bursts of all bins follow each other.
+    """
+    starts = np.cumsum(sizes) - sizes
+    bins = np.repeat(np.arange(len(sizes)), sizes)
+    before = np.cumsum(gaps) - gaps
+    place = (before - before[starts][bins]) / np.add.reduceat(gaps, starts)[bins]
+    at = np.minimum(place * BIN_MS, BIN_MS - 1).astype(int)
+    weights = packets / np.add.reduceat(packets, starts)[bins]
+    shares = np.bincount(bins * BIN_MS + at, weights, len(sizes) * BIN_MS).reshape(-1, BIN_MS)
+    total = np.cumsum(np.pad(np.tile(shares, 2), ((0, 0), (1, 0))), axis=1)
+    halves = total[:, BIN_MS // 2 : BIN_MS // 2 + BIN_MS] - total[:, :BIN_MS]
+    return np.asarray(halves.var(axis=1), dtype=np.float64)
 
 
 def fit_shared(own: Direction, other: Direction, weights: Numbers) -> tuple[Numbers, float]:

@@ -25,6 +25,8 @@ FIRST_BPS = 2_000_000
 """Rate of the datagrams of the first try."""
 FULL_SHARE = 0.5
 """The buffer stays full while the link carries less than this share of the sent data."""
+LARGE_FROM_BPS = 500_000_000
+"""At so many times this rate, datagrams are as many times larger: most are dropped, and each costs time."""
 TRY_S = 5.0
 """Length of the runs that look for the rate."""
 
@@ -53,7 +55,8 @@ def record(scenario: Scenario, seconds: float, seed: int = 1, direction: Directi
     rate = FIRST_BPS
     while rate < MOST_BPS and _mean_bps(carried(scenario, TRY_S, seed, direction, rate)) > FULL_SHARE * rate:
         rate = min(MOST_BPS, 4 * rate)
-    counts = carried(scenario, seconds, seed, direction, rate)
+    packet_bytes = PACKET_BYTES * max(1, rate // LARGE_FROM_BPS)
+    counts = carried(scenario, seconds, seed, direction, rate, packet_bytes)
     if counts.sum() == 0:
         what = f"its {direction} carried nothing in {seconds:g} s"
         raise ScenarioError(scenario.name, what, "choose the other --direction, or more --seconds")

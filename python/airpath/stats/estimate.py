@@ -166,17 +166,14 @@ def estimate(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimat
         If there are no values, one is not finite, or `confidence` is not between 0 and 1.
     """
     check_confidence(confidence)
-    known = tuple(float(value) for value in values)
+    known = tuple(map(float, values))
     if not known:
         raise ValueError("no values to average")
-    if not all(math.isfinite(value) for value in known):
+    if not all(map(math.isfinite, known)):
         raise ValueError("a metric must be finite in every run")
     n = len(known)
-    if min(known) == max(known):  # Summing equal numbers must not leave a rounding error.
-        mean, sd = known[0], 0.0 if n > 1 else math.nan
-    else:
-        mean, sd = statistics.fmean(known), statistics.stdev(known)
-    low, high = interval(mean, sd / math.sqrt(n), sample_skewness(known), n, confidence)
+    mean, sd, skewness = _moments(known)
+    low, high = interval(mean, sd / math.sqrt(n), skewness, n, confidence)
     return Estimate(mean, sd, n, low, high, known, confidence)
 
 
@@ -199,14 +196,25 @@ def _skewed(t: float, skewness: float) -> float:
 
 def sample_skewness(values: Sequence[float]) -> float:
     """Skewness of a sample, from unbiased moments; 0 of fewer than three values or of equal ones."""
+    return _moments(tuple(values))[2]
+
+
+@functools.lru_cache(maxsize=64)
+def _moments(values: tuple[float, ...]) -> tuple[float, float, float]:
+    """Mean, standard deviation and skewness; a sample is asked for them several times.
+
+    `statistics.stdev` would compute in fractions, which takes several times as long as all of this.
+    """
     n = len(values)
-    if n < 3 or min(values) == max(values):
-        return 0.0
+    if min(values) == max(values):  # Summing equal numbers must not leave a rounding error.
+        return values[0], 0.0 if n > 1 else math.nan, 0.0
     mean = statistics.fmean(values)
     off = [value - mean for value in values]
-    squares, cubes = math.fsum(one**2 for one in off), math.fsum(one**3 for one in off)
-    spread = math.sqrt(squares / (n - 1))
-    return n / ((n - 1) * (n - 2)) * cubes / spread**3 if spread > 0 else 0.0
+    spread = math.sqrt(math.fsum([one * one for one in off]) / (n - 1))
+    if n < 3 or not spread > 0:
+        return mean, spread, 0.0
+    cubes = math.fsum([one * one * one for one in off])
+    return mean, spread, n / ((n - 1) * (n - 2)) * cubes / spread**3
 
 
 def unseen_share(n: int, confidence: float = CONFIDENCE) -> float:

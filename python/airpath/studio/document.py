@@ -11,6 +11,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from html import escape
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -161,8 +162,7 @@ def document(
         f"<!-- {notice} -->",
     ]
     if is_packed:
-        code = block("code", zlib.compress(json.dumps(scripts).encode(), 7))
-        body = [*blocks, code, f"<script>{_UNPACK}</script>"]
+        body = [*blocks, _code(json.dumps(scripts)), f"<script>{_UNPACK}</script>"]
     else:
         # Files are requested at once, not as one module names the next. The import map must come before.
         early = [f'<link rel="modulepreload" href="{escape(address)}">' for address in addresses.values()]
@@ -173,6 +173,12 @@ def document(
     for name, text in parts.items():
         html = html.replace(f"<!-- {name} -->", text)
     return Document(html, policy)
+
+
+@lru_cache(maxsize=2)
+def _code(scripts: str) -> str:
+    """Deflate the scripts of a front, which all pages of a process have."""
+    return block("code", zlib.compress(scripts.encode(), 7))
 
 
 def block(kind: str, zipped: bytes) -> str:

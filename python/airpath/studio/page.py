@@ -12,6 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from string import ascii_letters, digits, punctuation
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -87,8 +88,9 @@ def _short(value: Any) -> Any:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def _addresses(front: str) -> dict[str, str]:
-    """Modules that a front needs as ``data:`` addresses."""
+@cache
+def _addresses(front: str) -> Mapping[str, str]:
+    """Modules that a front needs as ``data:`` addresses: the same for all pages of a process."""
     return {
         name: f"data:text/javascript,{quote(text, safe=PLAIN)}"
         for name, text in needed(dict(modules()), front).items()

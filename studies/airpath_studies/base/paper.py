@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from airpath.scenario import Scenario, load
+from airpath.scenario import Scenario, load, read
 from airpath.stats.estimate import Estimate, exact
 from airpath_studies.base.cell import Cell, Metric, Outcome, Overrides
 from airpath_studies.base.choices import Choice, Reading
@@ -260,8 +260,8 @@ class Paper(Description):
 
     def text(self, cell: Cell, overrides: Overrides, reading: Reading) -> str:
         """Write a cell's scenario with these changes, under a reading, every default written out."""
-        base = load(cell.scenario) if cell.scenario else self.base
-        return Scenario(base.name, base.source, (*overrides, *reading.changes(cell)), base.folder).text
+        name, source, folder = read(cell.scenario or self.scenario)
+        return Scenario(name, source, (*overrides, *reading.changes(cell)), folder).text
 
     def settings(self, cell: Cell, overrides: Overrides) -> dict[str, str]:
         """What these changes of a cell set under the reading that judges; what is said again comes last."""
