@@ -14,10 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from live.forked import OPTIONS, start_forked
 from live.harness import (
     AIRPATH,
-    FORKED,
     GONE_WITHIN_S,
     MARKER,
     PATIENCE_S,
@@ -25,7 +23,6 @@ from live.harness import (
     Outcome,
     describe,
     finish,
-    holder,
     marked,
     wait_until,
 )
@@ -87,7 +84,7 @@ def starter(marker: str) -> Start:
         drawn: bool = False,
         **options: object,
     ) -> subprocess.Popen[str]:
-        words = ["live", *arguments]
+        words = [*launcher, *([AIRPATH] if drawn else UNDRAWN), "live", *arguments]
         words += [] if server is None else ["--server", server]
         words += [] if command is None else ["--", *command]
         settings = {
@@ -98,11 +95,6 @@ def starter(marker: str) -> Start:
             "env": {**os.environ, MARKER: marker},
             **options,
         }
-        if not drawn and not launcher and set(settings) <= OPTIONS:
-            forked = start_forked([str(word) for word in words], **settings)
-            FORKED.setdefault(marker, []).append(holder(forked.pid))
-            return forked
-        words = [*launcher, *([AIRPATH] if drawn else UNDRAWN), *words]
         return subprocess.Popen([str(word) for word in words], **settings)
 
     return call

@@ -39,12 +39,6 @@ WITHOUT_POWER = (
 OPAQUE = ("other_protocol", "encrypted", "fragment", "malformed")
 
 
-# A process, and when it started: numbers of processes are used again.
-Holder = tuple[int, str]
-# Forks by marker: the kernel shows the environment that this process began with as theirs.
-FORKED: dict[str, list[Holder]] = {}
-
-
 def as_root() -> list[str]:
     """What makes a command root's; skips the test where there is no way."""
     if os.geteuid() == 0:
@@ -123,8 +117,8 @@ def each_process() -> Iterator[int]:
 
 
 def marked(marker: str) -> list[int]:
-    """Processes with this marker in their environment or their arguments, and forks that were started."""
-    found = [pid for pid, began in FORKED.get(marker, ()) if holder(pid) == (pid, began) and runs(pid)]
+    """Processes with this marker in their environment or their arguments."""
+    found = []
     for pid in each_process():
         for file in ("environ", "cmdline"):
             with contextlib.suppress(OSError):
@@ -132,13 +126,6 @@ def marked(marker: str) -> list[int]:
                     found.append(pid)
                     break
     return [pid for pid in found if pid != os.getpid()]
-
-
-def runs(pid: int) -> bool:
-    """Whether a process has not ended; one that nobody has waited for yet has."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
 
 
 def describe(pid: int) -> str:
@@ -159,6 +146,10 @@ def network_namespaces() -> dict[str, list[int]]:
                     if (name := os.readlink(link)).startswith("net:["):
                         found.setdefault(name, []).append(pid)
     return found
+
+
+# A process, and when it started: numbers of processes are used again.
+Holder = tuple[int, str]
 
 
 def holder(pid: int) -> Holder:
