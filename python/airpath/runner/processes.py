@@ -25,6 +25,9 @@ AHEAD = 2
 TASK_S = 0.5
 """How long a task should take a worker: short enough to lose, long enough that handing out is nothing."""
 
+HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""Environment of a worker: a run with many UEs spends a third of its time in page walks (docs/scale.md)."""
+
 
 def lethal(task: Task, deaths: str) -> SweepError:
     """Say that a run kills workers."""
@@ -137,7 +140,8 @@ def _popen(command: list[str], passed: int) -> subprocess.Popen[bytes]:
         startup = subprocess.STARTUPINFO()
         startup.lpAttributeList = {"handle_list": [passed]}
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, startupinfo=startup)
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[passed])
+    environment = HUGE_PAGES | os.environ
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[passed], env=environment)
 
 
 @contextlib.contextmanager
