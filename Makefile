@@ -127,6 +127,7 @@ lint: build ## check formatting, lints, types, links in Rust's documentation, fi
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python tools/docs_figures.py --check
+	$(PYTHON) tools/dialect.py --top 0
 	$(MAKE) lint-js
 
 .PHONY: lint-js
