@@ -25,13 +25,13 @@ use crate::time::Instant;
 
 /// The kinds of event that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct ProbeMask(u32);
+pub struct ProbeMask(u64);
 
 impl ProbeMask {
     /// No probe on.
     pub const NONE: Self = Self(0);
     /// Every probe on.
-    pub const ALL: Self = Self(u32::MAX);
+    pub const ALL: Self = Self(u64::MAX);
 
     /// Also selects the kinds of these names.
     ///
