@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import airpath
 from airpath.runner.threads import run_here
-from airpath.stats.estimate import estimate, exact
+from airpath.stats.estimate import estimate, exact, sample_skewness
 from airpath.stats.replication import Replication, Rule
 
 LOSSY = """
@@ -386,3 +386,8 @@ def test_the_expected_number_of_runs_of_a_guarded_rule_comes_true():
     assert [done for done, _ in calls] == list(range(1, len(calls) + 1))
     assert calls[-1] == (len(calls), len(calls))
     assert calls[0][1] == 120 and 0.5 < calls[25][1] / len(calls) < 2
+
+
+@pytest.mark.parametrize("values", [[], [2.0], [2.0, 3.0], [2.0] * 5])
+def test_few_or_equal_values_have_no_skewness(values):
+    assert sample_skewness(values) == 0

@@ -196,10 +196,10 @@ def _skewed(t: float, skewness: float) -> float:
 
 def sample_skewness(values: Sequence[float]) -> float:
     """Skewness of a sample, from unbiased moments; 0 of fewer than three values or of equal ones."""
-    return _moments(tuple(values))[2]
+    return _moments(tuple(values))[2] if len(values) > 2 else 0.0
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=4)
 def _moments(values: tuple[float, ...]) -> tuple[float, float, float]:
     """Mean, standard deviation and skewness; a sample is asked for them several times.
 
