@@ -95,7 +95,7 @@ def test_the_core_raises_the_same_error():
 
 # What the program imports; the first was once imported before it had seen to Ctrl-C.
 @pytest.mark.parametrize(
-    "module", ["typing", "airpath.cli.main", "typer", "airpath.errors", "airpath._core", "airpath.cli.config"]
+    "module", ["typing", "airpath.cli.main", "typer", "airpath.errors", "airpath._core", "airpath.cli.run"]
 )
 def test_ctrl_c_while_modules_are_imported_ends_quietly(module):
     done = python(
@@ -105,7 +105,7 @@ def test_ctrl_c_while_modules_are_imported_ends_quietly(module):
         f"        if name == '{module}':\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupt())\n"
-        "sys.argv[1:] = ['config', 'umts-384']\n"
+        "sys.argv[1:] = ['run', 'hsdpa-3.6', '--set', 'duration = 1000 s']\n"
         "from airpath.__main__ import main\n"
         "main()\n"
     )

@@ -27,6 +27,7 @@ def main() -> "NoReturn":
         _open_closed_streams()
         try:
             from airpath.cli.main import main
+            from airpath.interrupt import interrupt
         except (ImportError, OSError, MemoryError, SystemError) as error:
             # Without memory or descriptors for the rest of the program. An import that fails for want of
             # memory may end as a SystemError ("error return without exception set").
@@ -35,7 +36,7 @@ def main() -> "NoReturn":
             )
             sys.exit(BAD_INPUT)
         if is_ours:
-            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+            _signal.signal(_signal.SIGINT, interrupt)
         main()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -99,9 +99,10 @@ def test_too_little_memory_is_named_with_the_limit(kilobytes, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_a_run_and_leaves_nothing_unfinished(number, tmp_path):
+@pytest.mark.parametrize("duration", ["duration = 1000000 s", "duration = 20 s"])
+def test_a_signal_ends_a_run_or_its_picture_and_leaves_nothing_unfinished(duration, number, tmp_path):
     out = tmp_path / "out"
-    command = (sys.executable, "-m", "airpath", "run", "umts-384", "--set", "duration=1000000 s")
+    command = (sys.executable, "-m", "airpath", "run", "hsdpa-3.6", "--set", duration)
     process = subprocess.Popen((*command, "--out", out), stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 20
     while not (out / ".unfinished").exists() and time.monotonic() < deadline:

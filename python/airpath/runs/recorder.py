@@ -21,6 +21,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -29,6 +30,7 @@ from airpath import _core
 from airpath.errors import OutputError
 from airpath.files.atomic import make_folder, sync_file
 from airpath.files.folder import Folder
+from airpath.interrupt import interrupt
 from airpath.runs.changes import ABRIDGED, changes_of
 from airpath.runs.trace import TraceWriter, file_name, read_events
 from airpath.scenario import Scenario
@@ -167,8 +169,9 @@ class Recorder:
         """Write scenario, results, picture, page and manifest, and move all files to their places.
 
         `results` is JSON; None if the run ended without results, and then there is no picture and no page.
-        Nor are there any after Ctrl-C, and no picture unless `drawn`. `page` makes the page of the run from a
-        folder with all other files; `provenance` are further entries of the manifest.
+        Ctrl-C while one of them is made leaves it out; there is no picture either unless `drawn`. `page`
+        makes the page of the run from a folder with all other files; `provenance` are further entries of
+        the manifest.
         """
         place = self._unfinished.place
         with self._writing():
@@ -176,15 +179,7 @@ class Recorder:
             if results is not None:
                 self._write(RESULTS, results + "\n")
             if drawn and results is not None:
-                from airpath.runs.lines import kinds_read
-                from airpath.runs.picture import picture_of
-
-                with ctrl_c.raising():
-                    scenario = tomllib.loads(self._scenario.text)
-                    summary = json.loads(results)
-                    trace = read_events(place / TRACE, kinds_read(summary))
-                    picture = picture_of(trace, summary, scenario, title)
-                    self._write(PLOT, picture.as_bytes())
+                self._write_unless_pressed(PLOT, partial(self._picture, results, title), ctrl_c)
             manifest: dict[str, Any] = {
                 "airpath": _core.version(),
                 "git": _git_commit(),
@@ -203,10 +198,22 @@ class Recorder:
             }
             self._write_manifest(manifest)
             if page and results is not None:
-                with ctrl_c.raising():
-                    self._write(PAGE, page(place))
+                self._write_unless_pressed(PAGE, partial(page, place), ctrl_c)
                 self._write_manifest(manifest | {"interrupted": manifest["interrupted"] or ctrl_c.pressed})
             self._put_in_place()
+
+    def _picture(self, results: str, title: str) -> bytes:
+        from airpath.runs.lines import kinds_read
+        from airpath.runs.picture import picture_of
+
+        summary = json.loads(results)
+        trace = read_events(self._unfinished.place / TRACE, kinds_read(summary))
+        return picture_of(trace, summary, tomllib.loads(self._scenario.text), title).as_bytes()
+
+    def _write_unless_pressed(self, name: str, content: Callable[[], bytes], ctrl_c: CtrlC) -> None:
+        """Write a file, unless Ctrl-C ends the making of its content."""
+        if (made := ctrl_c.interruptible(content)) is not None:
+            self._write(name, made)
 
     def _write(self, name: str, content: str | bytes) -> None:
         """Write a file of the unfinished run, replacing an earlier version."""
@@ -278,6 +285,7 @@ class CtrlC:
 
     def __init__(self) -> None:
         self.pressed = False
+        self._raises = False
         self._main = threading.current_thread() is threading.main_thread()
         self._signals = ending_signals() if self._main else []
 
@@ -291,24 +299,21 @@ class CtrlC:
             for number, handler in self._previous.items():
                 signal.signal(number, handler)
 
-    def _note(self, _number: int, _frame: FrameType | None) -> None:
+    def _note(self, number: int, frame: FrameType | None) -> None:
         self.pressed = True
+        if self._raises:
+            interrupt(number, frame)
 
-    @contextlib.contextmanager
-    def raising(self) -> Iterator[None]:
-        """A context for work that Ctrl-C may end."""
+    def interruptible(self, work: Callable[[], bytes]) -> bytes | None:
+        """Result of `work`, or None if Ctrl-C ended it."""
         try:
-            self._handle(signal.default_int_handler)
-            yield
-            self._handle(self._note)
+            try:
+                self._raises = True
+                return work()
+            finally:
+                self._raises = False
         except KeyboardInterrupt:
-            self.pressed = True
-            self._handle(self._note)
-
-    def _handle(self, handler: Callable[[int, FrameType | None], object]) -> None:
-        if self._main:
-            for number in self._signals:
-                signal.signal(number, handler)
+            return None
 
 
 @contextlib.contextmanager
