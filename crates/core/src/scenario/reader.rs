@@ -100,6 +100,14 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
+    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Error> {
+        match self.0 {
+            // Too few are the visitor's error; what is too much it does not see.
+            Value::Array(own) if own.len() > len => Err(Error::invalid_length(own.len(), &visitor)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     /// The content of a name that is a whole choice.
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
@@ -117,7 +125,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit_struct newtype_struct
-        seq tuple tuple_struct map identifier ignored_any
+        seq tuple_struct map identifier ignored_any
     }
 }
 

@@ -52,6 +52,9 @@ const WRONG: &[&str] = &[
     "[[flow]]\n[flow.app.bulk]\nsize = \"1 MB\"",
     "[[flow]]\n[flow.tcp.rto]\nmaxi = \"1 s\"",
     "[[middlebox]]\n[middlebox.tap]\nx = 1",
+    // Too few and too many items.
+    "[radio.dch.downlink.channel.process.model.outages]\nper_s = [0.1, 0.1, 0.1]",
+    "[radio.dch.downlink.channel.process.model.outages]\nper_s = [0.1, 0.1, 0.1, 0.1, 0.1]",
     // Unknown names.
     "[radio.dhc]",
     "[radio.dch.downlink.rlc.fixed_delay]",
@@ -428,6 +431,10 @@ fn every_error_names_the_key_and_what_would_be_right() {
         flow[0].tcp.rto.maxi: unknown key; did you mean max?
     [[middlebox]] | [middlebox.tap] | x = 1
         middlebox[0].tap.x: unknown key; there is nothing to set here
+    [radio.dch.downlink.channel.process.model.outages] | per_s = [0.1, 0.1, 0.1]
+        radio.dch.downlink.channel.process.model.outages.per_s: invalid length 3; write an array of length 4
+    [radio.dch.downlink.channel.process.model.outages] | per_s = [0.1, 0.1, 0.1, 0.1, 0.1]
+        radio.dch.downlink.channel.process.model.outages.per_s: invalid length 5; write an array of length 4
     [radio.dhc]
         radio.dhc: unknown name; did you mean dch?
     [radio.dch.downlink.rlc.fixed_delay]
