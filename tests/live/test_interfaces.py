@@ -38,10 +38,12 @@ def test_each_interface_has_its_device_addresses_and_path(scenario, live):
     assert outcome.code == 0, outcome.err
     real = [flow for flow in outcome.results["flows"] if flow["app"] is None]
     # Numbers of interfaces: 0 is the other UE's.
-    assert [(flow["ue"], flow["ue_address"].partition(":")[0]) for flow in real] == [
-        (1, "10.77.0.2"),
-        (2, "10.77.1.2"),
+    assert [(flow["ue"], flow["interface"], flow["ue_address"].partition(":")[0]) for flow in real] == [
+        (1, "phone over cell", "10.77.0.2"),
+        (2, "phone over fixed", "10.77.1.2"),
     ]
+    for said in ("phone over cell.0 icmp", "phone over fixed.1 icmp", "phone over cell downlink bearer"):
+        assert said in outcome.out
     over_cell, over_wire = (flow["one_way_delay_ms"]["min"] for flow in real)
     assert over_cell > 20 and 5 <= over_wire < 10
     assert {flow["ue"] for flow in outcome.results["flows"] if flow["app"]} == {0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 from airpath.report.document import Note, Part, Table
@@ -32,7 +33,8 @@ def live_report(results: dict[str, Any], name: str, command: list[str], width: i
         less = counted(len(flows) - MOST_FLOWS, "flow")
         yield Note(f"and {less} more: with --out, see results.json")
     simulated = [(flow["ue"], flow["direction"]) for flow in flows[:MOST_FLOWS] if _is_simulated(flow)]
-    for ue, direction in dict.fromkeys([*((0, direction) for direction in DIRECTIONS), *sorted(simulated)]):
+    real = {flow["ue"] for flow in flows if not _is_simulated(flow)} or {0}
+    for ue, direction in dict.fromkeys([*product(sorted(real), DIRECTIONS), *sorted(simulated)]):
         yield from map(Note, bearer_lines(results, ue, direction))
     yield from map(Note, (*_endpoint_lines(live), _lateness_line(live), *_losses(live), verdict(live)))
 
@@ -84,7 +86,7 @@ def _flow_table(flows: list[dict[str, Any]], *, wide: bool) -> Table:
 
 def _flow_name(flow: dict[str, Any]) -> str:
     what = f"simulated {flow['app']}" if _is_simulated(flow) else flow["protocol"]
-    return f"{flow['ue']}.{flow['flow']} {what} {flow['direction'].removesuffix('link')}"
+    return f"{flow.get('interface', flow['ue'])}.{flow['flow']} {what} {flow['direction'].removesuffix('link')}"
 
 
 def _is_simulated(flow: dict[str, Any]) -> bool:

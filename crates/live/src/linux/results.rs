@@ -18,13 +18,14 @@ use airpath_core::trace::Outcomes;
 use serde_json::{Value, json};
 
 /// One object for each flow: the real ones in the order in which they appeared, then the simulated ones as a simulated
-/// run has them.
-pub fn flows(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
+/// run has them. `names` are those of the UEs' interfaces.
+pub fn flows(driver: &Driver, last: usize, seen: &LastSeen, names: &[String]) -> Vec<Value> {
     let path = &driver.path;
-    let mut flows = real(driver, last, seen);
+    let mut flows = real(driver, last, seen, names);
     if let (Some(server), Some(ues)) = (ours::simulated(path, 0), ours::simulated(path, last)) {
         let dropped = |ue, flow, dir| path.datagrams_dropped(ue, flow, dir);
-        let simulated = flow_reports(server, ues, path.now(), dropped);
+        let mut simulated = flow_reports(server, ues, path.now(), dropped);
+        simulated.iter_mut().for_each(|report| report.name_interfaces(names));
         flows.extend(simulated.iter().map(|report| json!(report)));
     }
     flows
@@ -44,7 +45,7 @@ pub fn outcomes(outcomes: &Outcomes) -> Value {
 }
 
 /// The flows of the real interfaces.
-fn real(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
+fn real(driver: &Driver, last: usize, seen: &LastSeen, names: &[String]) -> Vec<Value> {
     let (Some(server), Some(ue)) = (ours::port(&driver.path, 0), ours::port(&driver.path, last)) else {
         return Vec::new();
     };
@@ -56,7 +57,11 @@ fn real(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
         ends[0].or(ends[1])?;
         let ends = ends.map(|end| end.unwrap_or(&nothing));
         let mut flow = if key.is_tcp() { tcp(number, key, ends, seen) } else { other(number, key, ends) };
-        flow["ue"] = driver.flows.interface(number).into();
+        let interface = driver.flows.interface(number);
+        flow["ue"] = interface.into();
+        if let Some(name) = names.get(usize::from(interface)) {
+            flow["interface"] = name.as_str().into();
+        }
         for endpoint in ours::endpoints(&driver.path, last) {
             if let Some(report) = endpoint.flow(number) {
                 add_ours(&mut flow, report, endpoint.dir());

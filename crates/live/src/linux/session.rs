@@ -95,6 +95,8 @@ struct About {
     scheduler: String,
     user_namespace: bool,
     notices: Vec<String>,
+    /// Names of the UEs' interfaces.
+    interface_names: Vec<String>,
 }
 
 impl<'a> Session<'a> {
@@ -133,12 +135,13 @@ impl<'a> Session<'a> {
             Some(hooks) => Tuns::hooked(clock, hooks, real[0]),
             None => Tuns::new(clock, server_devices.remove(0), ue_devices, real[0], Dir::BOTH.map(is_ours)),
         };
-        let about = About { scheduler, user_namespace: link.user_namespace, notices };
+        let interface_names = scenario.interface_names();
+        let about = About { scheduler, user_namespace: link.user_namespace, notices, interface_names };
         outbox.put(Record::Status(json!({
             "state": "up",
             "server_addr": server(0).0.to_string(),
             "ue_addr": ue(0).0.to_string(),
-            "interfaces": interfaces(scenario, &real),
+            "interfaces": interfaces(&about.interface_names, &real),
             "command_at": match configuration.endpoint.map(|endpoint| endpoint.end) {
                 Some(Side::Ue) => "server",
                 Some(Side::Server | Side::Both) | None => "ue",
@@ -489,7 +492,7 @@ impl<'a> Session<'a> {
         let elements: Vec<_> =
             self.driver.path.reports().into_iter().filter(|report| !report.is_null()).collect();
         let changes: Vec<_> = self.driver.path.changes().iter().map(ChangeReport::of).collect();
-        let flows = results::flows(&self.driver, self.last, &seen);
+        let flows = results::flows(&self.driver, self.last, &seen, &self.about.interface_names);
         let mut ends = json!({});
         let mut tun_dropped = 0;
         if let (Some(server), Some(ue)) =
@@ -572,8 +575,7 @@ fn wanted(configuration: &Configuration) -> ProbeMask {
 }
 
 /// Name, device and addresses of each real interface, for the report that the link is up.
-fn interfaces(scenario: &Scenario, real: &[u16]) -> Vec<Value> {
-    let names = scenario.interface_names();
+fn interfaces(names: &[String], real: &[u16]) -> Vec<Value> {
     let numbered = (0..).zip(real);
     let told = numbered.map(|(number, interface)| {
         json!({
