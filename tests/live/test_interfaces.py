@@ -43,7 +43,7 @@ def test_each_interface_has_its_device_addresses_and_path(scenario, live):
         (2, "phone over fixed", "10.77.1.2"),
     ]
     for said in ("phone over cell.0 icmp", "phone over fixed.1 icmp", "phone over cell downlink bearer"):
-        assert said in outcome.out
+        assert said in outcome.err
     over_cell, over_wire = (flow["one_way_delay_ms"]["min"] for flow in real)
     assert over_cell > 20 and 5 <= over_wire < 10
     assert {flow["ue"] for flow in outcome.results["flows"] if flow["app"]} == {0}
