@@ -30,7 +30,7 @@ def test_every_scenario_has_a_summary(name: str, airpath_command: Callable[..., 
     if name == "mptcp-lte-wifi":
         words[1:] = ["phone over wifi.0 downlink", "phone over lte downlink bearer in lte: "]
     if name == "endc-drive":
-        words[1:] = ["car over nr.0 downlink", "car over nr downlink bearer in nr: "]
+        words[1:] = ["car over nr.0 downlink", "car downlink bearer in nr: ", "car downlink bearer in lte: "]
     if name == "lte-drive":
         words[1:] = ["car.0 downlink", "car downlink bearer in west: ", "a downlink bearer in west: "]
     assert all(word in outcome.out for word in words), outcome.out
