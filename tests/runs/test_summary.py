@@ -44,6 +44,23 @@ def test_what_a_cell_withdraws_at_a_hand_over_is_told(airpath_command: Callable[
     assert others and not any("withdrawn" in line for line in others)
 
 
+def test_tables_of_several_cells_name_the_interfaces_that_each_served(
+    airpath_command: Callable[..., Outcome],
+) -> None:
+    drx = 'cell[1].radio.lte.activity.drx={ after = "50 ms", on = "10 ms", cycle = "160 ms" }'
+    lines = airpath_command("run", "two-cells", "--set", "duration=20 s", "--set", drx).out.splitlines()
+
+    def rows(heading: str, below: str) -> list[str]:
+        first = next(number for number, line in enumerate(lines) if line.lstrip().startswith(heading))
+        assert lines[first + 1].lstrip().startswith(below)
+        return lines[first + 2 : first + 4]
+
+    assert rows("outage", "in macro")[0].split()[0] == "walker"
+    named = [row.rpartition("  ")[0].lstrip().partition("  ")[0] for row in rows("activity", "in small")]
+    assert named == ["walker", "phone over small"]
+    assert not any(line.lstrip().startswith("2 ") for line in lines)
+
+
 def test_the_forward_link_of_an_hdr_cell_has_a_table(airpath_command: Callable[..., Outcome]) -> None:
     what = ("run", "hdr-4", "--set", "duration=10 s")
     cell = json.loads(airpath_command(*what, "--json").out)["elements"][-1]
