@@ -60,6 +60,7 @@ LAYERS = (
     "files",
     "terminal",
     "progress",
+    "interrupt",
     "drawing",
     "notebook",
     "scenario",

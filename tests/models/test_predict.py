@@ -107,6 +107,24 @@ def test_where_no_model_applies_a_reason_is_given(change, reason):
         assert all(one.throughput is None and flow.kbit_per_s(one) is None for one in flow.predictions)
 
 
+@pytest.mark.parametrize(
+    ("scenario", "app", "reason"),
+    [
+        (
+            "lte-10mhz",
+            "{ arrivals = {} }",
+            "files over connections of their own: the models are of one long transfer",
+        ),
+        ("lte-10mhz", '{ web.http = "3" }', "a page: the models are of one long transfer"),
+        ("mptcp-lte-wifi", "{ bulk = {} }", "a connection over several paths: the models are of one path"),
+    ],
+)
+def test_simulated_flows_without_loss_episodes_are_named(scenario, app, reason):
+    changes = (("duration", "1 s"), ("change", "[]"), ("flow[0].app", app))
+    _, flows = predictions(airpath.load(scenario).source, changes)
+    assert set(reasons(flows[0]).values()) == {reason}
+
+
 def test_a_limited_window_leaves_the_models_that_know_of_it():
     # Losses on the wire, at a window that two packets limit.
     _, (flow,) = predictions(changes=(("wired.loss", "1 %"), ("tcp.max_window", "3")))

@@ -50,6 +50,16 @@ def test_a_series_tells_nothing_within_its_steps():
     assert (found.cv_100ms, found.outages_per_min, found.packets_per_ms) == (None, None, None)
 
 
+def test_both_legs_of_a_split_bearer_are_recorded():
+    channels = [{"distribution": {"rate": {"constant": rate}}} for rate in ("3 Mbit/s", "1 Mbit/s")]
+    cells = [
+        {"name": name, "behind": "core", "radio": {"variable": {"downlink": {"channel": channel}}}}
+        for name, channel in zip(("nr", "lte"), channels, strict=True)
+    ]
+    scenario = load("endc-drive").with_("handover", []).with_("cell", cells)
+    assert describe(record(scenario, 20)).mean_mbps == pytest.approx(4, rel=0.01)
+
+
 def test_a_scenario_is_recorded_by_keeping_its_link_busy():
     # umts-384 carries 384 kbit/s minus some 10 % of block errors.
     found = describe(record(load("umts-384"), 60))

@@ -12,6 +12,7 @@ import airpath
 from airpath.report.run import run_report
 from airpath.report.terminal import show
 from airpath.runs.flows import by_path, flow_names, path_names
+from airpath.runs.metrics import utilisation
 from airpath.studio import facts
 
 SCENARIO = """
@@ -85,3 +86,12 @@ def test_the_report_has_both_legs_of_a_split_bearer():
     assert [row.split()[0] for row in rows] == ["nr", "lte"]
     (bearer,) = next(one for one in summary["elements"] if one["element"] == "split_bearers")["bearers"]
     assert [int(row.split()[1]) for row in rows] == [leg["pdus"] for leg in bearer["downlink"]["legs"]]
+
+
+def test_the_bearer_of_a_split_flow_is_both_legs():
+    printed = io.StringIO()
+    summary = airpath.run(airpath.load("endc-drive", [("duration", "3 s")]), seed=1, probes=()).summary
+    show(run_report(summary, "endc-drive"), Console(file=printed, width=200))
+    lines = [line.partition(":")[0] for line in printed.getvalue().splitlines() if "SDUs delivered" in line]
+    assert lines == ["car downlink bearer in nr", "car downlink bearer in lte"]
+    assert utilisation(summary, summary["flows"][0]) is None

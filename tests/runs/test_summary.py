@@ -30,7 +30,7 @@ def test_every_scenario_has_a_summary(name: str, airpath_command: Callable[..., 
     if name == "mptcp-lte-wifi":
         words[1:] = ["phone over wifi.0 downlink", "phone over lte downlink bearer in lte: "]
     if name == "endc-drive":
-        words[1:] = ["car over nr.0 downlink", "car over nr downlink bearer in nr: "]
+        words[1:] = ["car over nr.0 downlink", "car downlink bearer in nr: ", "car downlink bearer in lte: "]
     if name == "lte-drive":
         words[1:] = ["car.0 downlink", "car downlink bearer in west: ", "a downlink bearer in west: "]
     assert all(word in outcome.out for word in words), outcome.out
@@ -42,6 +42,23 @@ def test_what_a_cell_withdraws_at_a_hand_over_is_told(airpath_command: Callable[
     macro, *others = (line for line in outcome.out.splitlines() if " downlink bearer in " in line)
     assert " withdrawn at a hand-over, at most " in macro
     assert others and not any("withdrawn" in line for line in others)
+
+
+def test_tables_of_several_cells_name_the_interfaces_that_each_served(
+    airpath_command: Callable[..., Outcome],
+) -> None:
+    drx = 'cell[1].radio.lte.activity.drx={ after = "50 ms", on = "10 ms", cycle = "160 ms" }'
+    lines = airpath_command("run", "two-cells", "--set", "duration=20 s", "--set", drx).out.splitlines()
+
+    def rows(heading: str, below: str) -> list[str]:
+        first = next(number for number, line in enumerate(lines) if line.lstrip().startswith(heading))
+        assert lines[first + 1].lstrip().startswith(below)
+        return lines[first + 2 : first + 4]
+
+    assert rows("outage", "in macro")[0].split()[0] == "walker"
+    named = [row.rpartition("  ")[0].lstrip().partition("  ")[0] for row in rows("activity", "in small")]
+    assert named == ["walker", "phone over small"]
+    assert not any(line.lstrip().startswith("2 ") for line in lines)
 
 
 def test_the_forward_link_of_an_hdr_cell_has_a_table(airpath_command: Callable[..., Outcome]) -> None:

@@ -17,6 +17,8 @@ from airpath.runs.metrics import bearer, with_specs
 OPPOSITE = {"downlink": "uplink", "uplink": "downlink"}
 TIMESTAMPS_BYTES = 12
 UNSCALED_WINDOW_BYTES = 65_535
+SHORT = {"web": "a page", "arrivals": "files over connections of their own"}
+"""Applications whose flows are not one long transfer."""
 
 
 @dataclass(frozen=True)
@@ -159,13 +161,15 @@ def _never(summary: dict[str, Any], flow: dict[str, Any], tcp: dict[str, Any]) -
     """Why no model applies to a flow, if none does."""
     if "datagrams" in flow:
         return "a flow over datagrams: the models are of TCP"
+    if "multipath" in flow:
+        return "a connection over several paths: the models are of one path"
+    if flow["app"] in SHORT:
+        return f"{SHORT[flow['app']]}: the models are of one long transfer"
     found = flow.get("loss_episodes")
     if found is None:
         return "its loss episodes are not known: only simulated senders tell them"
     if not summary["complete"]:
         return "the run was stopped before its end"
-    if flow["app"] == "web":
-        return "a page: the models are of one long transfer"
     (cc,), (recovery,) = tcp["cc"], tcp["recovery"]
     if cc != "reno" or recovery == "tahoe":
         return f"{cc if cc != 'reno' else recovery}: the models are of Reno's halved window and fast recovery"

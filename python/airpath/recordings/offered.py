@@ -85,12 +85,14 @@ def carried(
     sender = {"cbr": {"rate": f"{rate_bps} bit/s", "size": f"{packet_bytes} B"}}
     flows = [{"ue": ue, "direction": direction, "app": sender}, *others]
     changed = scenario.with_("flow", flows).with_("duration", f"{seconds:g} s")
-    events = run(changed, seed, probes=("bearer_delivered",)).trace["bearer_delivered"]
-    named = [one["name"] for one in text.get("ue", [])]
     # Of "each" the first one is looked at.
-    number = named.index(ue) if ue in named else ue if isinstance(ue, int) else 0
+    number = ue if isinstance(ue, int) else 0
+    # A packet of a split bearer goes over one of two cells, or both; PDCP delivers it once.
+    interfaces = [one for one in text.get("ue", []) for _ in one["attach"]]
+    kind = "pdcp_delivered" if interfaces and "split" in interfaces[number] else "bearer_delivered"
+    events = run(changed, seed, probes=(kind,)).trace[kind]
     mine = (events["ue"] == number) & (events["direction"] == direction)
     at_ms = (events["time_s"][mine] * 1000).astype(np.int64)
-    total = np.cumsum(events["len_bytes"][mine].astype(np.int64)) // PACKET_BYTES
+    total = np.arange(1, len(at_ms) + 1) * packet_bytes // PACKET_BYTES
     times = np.repeat(at_ms, np.diff(total, prepend=0))
     return np.bincount(times, minlength=round(1000 * seconds)).astype(np.int32)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from airpath.report.document import Column, Note, Part, Table
-from airpath.runs.metrics import bearers
+from airpath.runs.flows import paths_of
+from airpath.runs.metrics import bearers, split_bearer
 from airpath.terminal import counted, number_text
 
 # More flows and UEs than this are left to results.json.
@@ -22,14 +23,45 @@ def element_parts(element: Element, results: Results) -> Iterable[Part]:
     show = SHOWN.get(element["element"])
     yield from show(element, results) if show else ()
     yield Table.of(
-        element.get("outages", [])[:MOST_ROWS],
-        ("outage\nof UE", "ue"),
+        [
+            {**outage, "ue": interface_name(results, outage["ue"])}
+            for outage in element.get("outages", [])[:MOST_ROWS]
+        ],
+        (f"outage\n{_where(element)}", "ue"),
         ("from\ns", "at_s", 3),
         ("for\ns", "outage_s", 3),
         ("bearers", "bearers"),
         words=(3,),
     )
-    yield _activity(element)
+    yield _activity(element, results)
+
+
+def interface_name(results: Results, ue: int) -> Any:
+    """Name of an interface, or of its UE if the bearer is split; its number if no flow has its name."""
+    if split := split_bearer(results, ue):
+        return split["name"]
+    paths = (path for flow in results["flows"] for path in paths_of(flow))
+    return next((path["interface"] for path in paths if path["ue"] == ue and "interface" in path), ue)
+
+
+def _where(element: Element) -> str:
+    cell = element.get("node", "").partition(" ")[2]
+    return f"in {cell}" if cell else "of UE"
+
+
+def _served(element: Element, results: Results) -> list[dict[str, Any]]:
+    """UEs of a cell, named. Each of several cells reports all interfaces: those that it served are shown."""
+
+    def is_served(ue: dict[str, Any]) -> bool:
+        halves = (ue.get(direction) or {} for direction in ("downlink", "uplink"))
+        return any(half.get("sdus_delivered", 0) + half.get("sdus_dropped", 0) for half in halves)
+
+    several = _where(element) != "of UE"
+    return [
+        {"ue": interface_name(results, number), **ue}
+        for number, ue in enumerate(element.get("ues", []))
+        if not several or is_served(ue)
+    ][:MOST_ROWS]
 
 
 _STATES = {
@@ -42,18 +74,18 @@ _STATES = {
 }
 
 
-def _activity(element: Element) -> Table:
+def _activity(element: Element, results: Results) -> Table:
     """How long each UE was in each state, how often it was woken, and its energy."""
     rows = [
-        {"ue": number, **ue["activity"], "woken": sum(ue["activity"]["woken"].values())}
-        for number, ue in enumerate(element.get("ues", [])[:MOST_ROWS])
+        {"ue": ue["ue"], **ue["activity"], "woken": sum(ue["activity"]["woken"].values())}
+        for ue in _served(element, results)
         if "activity" in ue
     ]
     has = [state for state in _STATES if any(state in row["time_s"] for row in rows)]
     energy: tuple[Column, ...] = (("energy\nJ", "energy_j", 1),)
     return Table.of(
         rows,
-        ("activity\nof UE", "ue"),
+        (f"activity\n{_where(element)}", "ue"),
         *((f"{_STATES[state]}\ns", f"time_s.{state}", 3) for state in has),
         ("times\nwoken", "woken"),
         *(energy if any("energy_j" in row for row in rows) else ()),
@@ -184,7 +216,7 @@ def _freeze(element: Element, _results: Results) -> Iterable[Part]:
     )
 
 
-def _evdo(element: Element, _results: Results) -> Iterable[Part]:
+def _evdo(element: Element, results: Results) -> Iterable[Part]:
     """What the forward link gave each UE, what the UE asked for, and how busy and fair the link was."""
 
     def asked(ue: dict[str, Any]) -> Any:
@@ -192,7 +224,7 @@ def _evdo(element: Element, _results: Results) -> Iterable[Part]:
         return sum(share * float(rate.split()[0]) for rate, share in drc.items() if rate != "none")
 
     yield Table.of(
-        [{"ue": number, **ue} for number, ue in enumerate(element["ues"][:MOST_ROWS])],
+        _served(element, results),
         ("UE", "ue"),
         ("throughput\nkbit/s", lambda ue: ue["downlink"]["throughput_bps"] / 1e3, 1),
         ("slots\nserved", "downlink.slots_served"),

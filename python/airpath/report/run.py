@@ -7,9 +7,9 @@ from typing import Any
 
 from airpath import _core
 from airpath.report.document import Note, Part, Table
-from airpath.report.elements import MOST_ROWS, element_parts, flow_name, percent
+from airpath.report.elements import MOST_ROWS, element_parts, flow_name, interface_name, percent
 from airpath.runs.flows import paths_of
-from airpath.runs.metrics import bearers, block_error_share, utilisation
+from airpath.runs.metrics import bearers, block_error_share, split_bearer, utilisation
 from airpath.scenario import Scenario
 from airpath.terminal import counted, number_text
 
@@ -194,10 +194,11 @@ def _path_table(flows: list[dict[str, Any]]) -> Table:
 
 def bearer_lines(results: dict[str, Any], ue: int, direction: str) -> Iterator[str]:
     """Describe a UE's bearers in a direction, in a line for each cell."""
-    found = bearers(results, ue, direction)
-    flows = (path for flow in results["flows"] for path in paths_of(flow))
-    names = {flow["ue"]: flow["interface"] for flow in flows if "interface" in flow}
-    name = names.get(ue, f"UE {ue}")
+    name = interface_name(results, ue)
+    name = f"UE {ue}" if name == ue else name
+    split = split_bearer(results, ue)
+    interfaces = [leg["ue"] for leg in split[direction]["legs"]] if split else [ue]
+    found = [one for interface in interfaces for one in bearers(results, interface, direction)]
     for cell, counters in found:
         where = f" in {cell}" if cell else ""
         withdrawn = counters.get("sdus_withdrawn", 0)

@@ -15,10 +15,18 @@ class NotMeasuredError(ValueError):
 def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] | None:
     """Counters of one radio bearer in `results.json`, or None if the run had no such bearer.
 
-    The direction is ``"downlink"`` or ``"uplink"``. None also if several cells carried packets of the UE.
+    The direction is ``"downlink"`` or ``"uplink"``. None also if several cells carried packets of the UE, as
+    those of a split bearer do.
     """
     found = bearers(summary, ue, direction)
-    return found[0][1] if len(found) == 1 else None
+    return found[0][1] if len(found) == 1 and split_bearer(summary, ue) is None else None
+
+
+def split_bearer(summary: dict[str, Any], ue: int) -> dict[str, Any] | None:
+    """Entry of the split bearer with a leg over this interface of a UE, or None if it has none."""
+    splits = (element for element in summary["elements"] if element["element"] == "split_bearers")
+    found = (split for element in splits for split in element["bearers"])
+    return next((split for split in found if any(leg["ue"] == ue for leg in split["downlink"]["legs"])), None)
 
 
 def bearers(summary: dict[str, Any], ue: int, direction: str) -> list[tuple[str, dict[str, Any]]]:
@@ -104,10 +112,12 @@ def _number_at(inside: Any, path: list[str], name: str) -> float:
 
 
 def utilisation(summary: dict[str, Any], flow: dict[str, Any]) -> float | None:
-    """Share of its radio bearer's capacity that carried IP packets during the run, 0 to 1.
+    """Share of its radio bearer's capacity that carried IP packets during the run.
 
-    All flows of the bearer count together. None if the flow crosses no bearer, or one that shares its rate
-    with others (1xEV-DO's forward link).
+    In cells that share slots the capacity is an estimate, and the share may exceed 1.
+
+    All flows of the bearer count together. None if the flow crosses no bearer or several, or one that
+    shares its rate with others (1xEV-DO's forward link).
     """
     counters = bearer(summary, flow["ue"], flow["direction"]) or {}
     share: float | None = counters.get("utilisation")
