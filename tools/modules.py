@@ -58,6 +58,7 @@ LAYERS = (
     "errors",
     "studies",
     "files",
+    "interrupt",
     "terminal",
     "progress",
     "drawing",
