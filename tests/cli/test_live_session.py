@@ -147,6 +147,7 @@ def test_the_report_has_flows_bearers_and_verdict(live):
     assert "UE 0 downlink bearer: 64 SDUs delivered" in text
     assert "lateness: p50 23 us, p99 71 us (at most 1000 us is valid), max 310 us; SCHED_FIFO 10" in text
     assert "dropped by the TUN devices: server 0, UE 4 packets" in text
+    assert "refused by the kernel (larger than the MTU, or no IP): server 0, UE 3 packets" in text
     assert lines[-1].startswith("valid: ")
     assert "\x1b" not in text
 
