@@ -161,6 +161,12 @@ def test_a_run_that_is_not_valid_says_so(live):
     assert verdict({"valid": False, "invalid_because": ["p99 lateness 2300 us", "5 lost"]}) == last
 
 
+def test_a_link_without_a_command_ends_well_after_its_duration(live):
+    outcome = live("invalid", "umts-384", "--attach", "1", "--duration", "5s")
+    assert outcome.code == 0
+    assert "the link was ended by --duration" in outcome.err and "sleep" not in outcome.err
+
+
 def test_the_exit_status_is_the_commands(live):
     assert live("status_7", "umts-384", "--", "true").code == 7
 

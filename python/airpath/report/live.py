@@ -51,7 +51,7 @@ def _ended(live: dict[str, Any], command: list[str]) -> str:
         "trace": "was ended with the trace",
     }
     how = words.get(live["ended_by"], f"ended with status {live['exit_status']}")
-    return f"{shlex.join(command)} {how}"
+    return f"{shlex.join(command) or 'the link'} {how}"
 
 
 def _flow_table(flows: list[dict[str, Any]], *, wide: bool) -> Table:
