@@ -17,6 +17,7 @@ from airpath import _core
 from airpath.errors import ScenarioError, suggestion
 from airpath.files.atomic import is_descriptor
 from airpath.files.text import read_text
+from airpath.terminal import clean
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,7 +144,7 @@ def read(name_or_path: str | Path) -> tuple[str, str, Path | None]:
             raise ScenarioError(name, "no such file or folder", "write the path of a .toml file")
         remedy = suggestion(name, texts, "write the path of a .toml file, or one of")
         raise ScenarioError(name, "no such scenario", remedy)
-    return path.stem, _read(name, path), None if is_descriptor(path) else path.parent
+    return clean(path.stem), _read(name, path), None if is_descriptor(path) else path.parent
 
 
 def bundled() -> dict[str, str]:

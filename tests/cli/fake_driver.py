@@ -89,7 +89,7 @@ RESULTS = {
         "lateness_us": {"samples": 105, "p50": 23.0, "p90": 40.0, "p99": 71.0, "max": 310.0, "bound": 1000.0},
         "cpu_s": 0.1,
         "lost_records": 0,
-        "ends": {"server": END, "ue": {**END, "tun_dropped": 4}},
+        "ends": {"server": END, "ue": {**END, "tun_dropped": 4, "refused_by_kernel": 3}},
         "kernel": {"server": {}, "ue": {}},
     },
 }

@@ -147,6 +147,7 @@ def test_the_report_has_flows_bearers_and_verdict(live):
     assert "UE 0 downlink bearer: 64 SDUs delivered" in text
     assert "lateness: p50 23 us, p99 71 us (at most 1000 us is valid), max 310 us; SCHED_FIFO 10" in text
     assert "dropped by the TUN devices: server 0, UE 4 packets" in text
+    assert "refused by the kernel (larger than the MTU, or no IP): server 0, UE 3 packets" in text
     assert lines[-1].startswith("valid: ")
     assert "\x1b" not in text
 
@@ -158,6 +159,12 @@ def test_a_run_that_is_not_valid_says_so(live):
     last = outcome.err.splitlines()[-1]
     assert last == "NOT VALID, do not use these results: p99 lateness 2300 us; 5 lost"
     assert verdict({"valid": False, "invalid_because": ["p99 lateness 2300 us", "5 lost"]}) == last
+
+
+def test_a_link_without_a_command_ends_well_after_its_duration(live):
+    outcome = live("invalid", "umts-384", "--attach", "1", "--duration", "5s")
+    assert outcome.code == 0
+    assert "the link was ended by --duration" in outcome.err and "sleep" not in outcome.err
 
 
 def test_the_exit_status_is_the_commands(live):

@@ -236,6 +236,7 @@ def test_a_scenario_is_changed_and_gets_boxes(tmp_path):
         (["umts-384"], {"boxes": ["splitt"]}, "splitt"),
         (["umts-384"], {"cc": "none"}, "--cc: the kernel has no 'none' for TCP"),
         (["umts-384"], {"sysctl": {"kernel.panic": "1"}}, "sysctl: kernel.panic"),
+        (["umts-384"], {"sysctl": {"kernel.panic": 1}}, "sysctl: kernel.panic"),
     ],
 )
 def test_what_cannot_be_used_is_named(arguments, options, said, tmp_path, monkeypatch, marker):

@@ -75,7 +75,7 @@ def test_the_last_point_is_what_the_results_say(everywhere, run_folder):
     assert len(lines["fast"][0]) == flow["retransmissions"]["total"]
     assert len(lines["rtt"][0]) == flow["rtt_ms"]["samples"]
     results = umts.view.locator("#results").inner_text()
-    sent = f"{flow['segments_sent']:,}".replace(",", "\u2009")
+    sent = f"{flow['segments_sent']:,}".replace(",", "\u202f")
     assert f"{flow['goodput_bps'] / 1e3:.1f}" in results and sent in results
 
 

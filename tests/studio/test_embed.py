@@ -35,7 +35,7 @@ FIGURES = {
 """What the page shows of a flow, from results."""
 SHOWN = """() => Object.fromEntries([...document.querySelectorAll("#figures tbody tr")].map((row) => [
   row.querySelector("th").textContent,
-  [...row.querySelectorAll("td")].map((cell) => cell.firstChild.textContent.replaceAll("\\u2009", "")),
+  [...row.querySelectorAll("td")].map((cell) => cell.firstChild.textContent.replaceAll("\\u202f", "")),
 ]))"""
 MADE = """async (made) => {
   const { store } = await import("studio/embed");

@@ -255,7 +255,7 @@ def test_the_flows_of_a_page_load_are_listed_by_how_long_they_took(opened, folde
     view.locator("#flow-count").click()
     names = view.locator("#flow-list .name").all_inner_texts()
     took = view.locator("#flow-list .quiet").all_inner_texts()
-    seconds = [float(text.rpartition(" in ")[2].rstrip(" s+").replace("\u2009", "")) for text in took]
+    seconds = [float(text.rpartition(" in ")[2].rstrip(" s+").replace("\u202f", "")) for text in took]
     assert len(names) == 31 and seconds == sorted(seconds, reverse=True) and seconds[0] > seconds[-1]
     assert all(name.startswith("flow ") and "cubic" not in name for name in names)
     assert view.locator("#flow-list .group-name").inner_text().startswith("UE 0: 31 flows of cubic")

@@ -169,3 +169,40 @@ def test_uplink_slots_are_told(opened: Callable[..., Any], tmp_path: Path) -> No
     front.view.locator("#moment").get_by_text(
         f"{up[row]['units']} PRBs, MCS {up[row]['cqi'] % 32}"
     ).wait_for()
+
+
+DATAGRAMS = (
+    """
+duration = "5 s"
+[wired]
+rate = "10 Mbit/s"
+delay = "20 ms"
+[radio.variable]
+"""
+    + 3
+    * """
+[[flow]]
+[flow.app.cbr]
+"""
+)
+
+
+@pytest.mark.slow
+def test_datagrams_have_no_figures_of_tcp(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """Three flows have no rate that is drawn: no panel is empty, and no figure of TCP is zero."""
+    run = made(tmp_path, DATAGRAMS)
+    (tmp_path / "page.html").write_bytes(page(run))
+    front = opened(tmp_path / "page.html")
+    assert panels(front) == ["buffer"]
+    rows = [line.split("\t") for line in front.view.locator("#results tr").all_inner_texts()]
+    told = {name: values for name, *values in rows}
+    assert float(told["goodput, kbit/s"][0]) > 10
+    for name in ("acknowledged, MB", "segments sent", "retransmissions", "timeouts"):
+        assert told[name] == 3 * ["–"], name
+
+
+@pytest.mark.slow
+def test_changes_of_a_cell_have_short_words(opened: Callable[..., Any], page_of: Callable[..., Any]) -> None:
+    """Keys are told by their last part, also where they have the number of a cell."""
+    front = opened(page_of("mptcp-lte-wifi", duration="12 s"))
+    assert [span["word"] for span in drawn(front)["spans"]] == ['loss = "100 %"']

@@ -11,7 +11,7 @@ from airpath.cli.output import as_text, folder_for, tell, write_files
 from airpath.errors import ScenarioError
 from airpath.report.capture import MOST_ROWS, capture_report
 from airpath.studio.page import capture_page
-from airpath.terminal import console_for, say
+from airpath.terminal import clean, console_for, say
 
 
 def command(
@@ -43,6 +43,6 @@ def command(
     tell(json_, report, capture_report(report, capture.name))
     if out:
         page, data = files
-        drawn = capture_page(report, capture.name)
+        drawn = capture_page(report, clean(capture.name))
         write_files("out", out, {page: drawn, data: as_text(report) + "\n"}, force)
         say(console_for(stderr=json_), f"page: {out / page}")

@@ -216,7 +216,8 @@ def command(
     if keep_addresses and between is None:
         hint = "name two interfaces with --between, or leave it out"
         raise ScenarioError("--keep-addresses", "there is no gateway", hint)
-    if (attach is not None or between is not None) and not command:
+    stays = (attach is not None or between is not None) and not command
+    if stays:
         command = ["sleep", "infinity"]
     shell = not command
     has_view = choose_view(view, shell)
@@ -276,6 +277,7 @@ def command(
         kinds,
         view=has_view,
         shell=shell,
+        stays=stays,
         has_page=page and bool(kinds),
         has_studio=studio,
         control=control,

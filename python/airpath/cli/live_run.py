@@ -39,6 +39,7 @@ def carry_out(
     *,
     view: bool,
     shell: bool,
+    stays: bool,
     has_page: bool,
     has_studio: bool,
     control: Path | None = None,
@@ -55,6 +56,8 @@ def carry_out(
         Columns of every kind of event that is recorded, without the time.
     view, shell : bool
         Whether to show the view, and whether COMMAND is the default shell.
+    stays : bool
+        Whether there is no COMMAND, and the link stays until it is ended.
     has_page : bool
         Whether there is a page of the run among the files.
     has_studio : bool
@@ -119,11 +122,13 @@ def carry_out(
         finish(results)
     console = console_for(stderr=True)
     remarks = [Note(remark, "remark") for remark in remarks_on(scenario)]
-    report = live_report(results, titled(scenario), configuration["command"], console.width)
+    report = live_report(results, titled(scenario), [] if stays else configuration["command"], console.width)
     show([*remarks, *report], console)
     if out:
         names = ", ".join(names_in(out))
         say(console, f"files in {out}: {names}")
+    if stays and results["live"]["ended_by"] == "duration":
+        return 0
     status: int = results["live"]["exit_status"]
     return status
 

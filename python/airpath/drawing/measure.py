@@ -15,6 +15,7 @@ class Measure:
 
     def __call__(self, text: str) -> float:
         """Width of the longest line of a text."""
+        text.encode()  # FreeType refuses half characters with a TypeError that names none.
         size = self._renderer.get_text_width_height_descent
         widths = [size(line, self._font, False)[0] for line in text.split("\n")]  # type: ignore[no-untyped-call]
         return float(max(widths))

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import selectors
 import socket
@@ -35,7 +36,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from airpath import _core
 from airpath.errors import LiveError
+from airpath.files.text import parse_json
 
 DOOR = "control"
 """Name of the socket of a `RadioLink`, beside the doors of its ushers."""
@@ -48,6 +51,9 @@ PATIENCE_S = 10.0
 KNOWN = {"id", "set", "outage", "to", "pause", "seed", "rebind", "ue"}
 REBIND = ("port", "address")
 LARGEST_SEED = 2**64 - 1
+LARGEST_INTEGER = 2**63 - 1
+MOST_LEVELS = 80
+"""Most levels of a value."""
 
 
 class Control:
@@ -144,7 +150,7 @@ class Control:
 
     def _ask(self, connection: socket.socket, line: bytes) -> None:
         try:
-            request = json.loads(line)
+            request = parse_json(line.decode())
         except ValueError as error:
             return self._refuse(connection, None, "", f"no JSON: {error}", "write an object on one line")
         if not isinstance(request, dict):
@@ -156,11 +162,11 @@ class Control:
             hint = f"known: {', '.join(sorted(KNOWN))}"
             return self._refuse(connection, named, unknown[0], "is not known", hint)
         values = request.get("set", {})
-        if not isinstance(values, dict) or None in values.values():
+        if not isinstance(values, dict) or not _is_readable(values):
             hint = 'write {"wired.rate": "1 Mbit/s"}'
             return self._refuse(connection, named, "set", "is no object of keys and values", hint)
-        if not isinstance(request.get("outage", ""), str):
-            return self._refuse(connection, named, "outage", "is no time", 'write a time such as "3 s"')
+        if "outage" in request and (what := _no_time(request["outage"])):
+            return self._refuse(connection, named, "outage", what, 'write a time such as "3 s"')
         if not isinstance(request.get("to", ""), str):
             return self._refuse(connection, named, "to", "is no name", "write the name of a cell")
         if not isinstance(request.get("pause", True), bool):
@@ -204,6 +210,27 @@ class Control:
             connection.close()
 
 
+def _is_readable(value: Any, levels: int = MOST_LEVELS) -> bool:
+    """Whether the driver can read a value: it answers no request that has another."""
+    if isinstance(value, dict | list):
+        items = value.values() if isinstance(value, dict) else value
+        return levels > 0 and all(_is_readable(item, levels - 1) for item in items)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is not None and (not isinstance(value, int) or abs(value) <= LARGEST_INTEGER)
+
+
+def _no_time(value: Any) -> str:
+    """Say why a value is no time; empty if it is one."""
+    if not isinstance(value, str):
+        return "is no time"
+    try:
+        _core.seconds(value)
+    except ValueError as error:
+        return str(error).partition("; ")[0]
+    return ""
+
+
 def ask(path: str | os.PathLike[str], request: dict[str, Any]) -> dict[str, Any]:
     """Send a request to the link at a socket; return the answer.
 
@@ -223,6 +250,9 @@ def ask(path: str | os.PathLike[str], request: dict[str, Any]) -> dict[str, Any]
                 if not piece:
                     raise LiveError("control", "the link ended before it answered", "start it again")
                 answer += piece
+        except TimeoutError as error:
+            what = f"the link at '{os.fspath(path)}' did not answer within {PATIENCE_S:.0f} s"
+            raise LiveError("control", what, "see what it printed, and try again") from error
         except OSError as error:
             what = f"no link at '{os.fspath(path)}': {error.strerror or error}"
             raise LiveError("control", what, "start one: airpath live --control SOCKET ...") from error

@@ -150,7 +150,7 @@ class RadioLink:
     cc : str
         Congestion control of the kernel's TCP at both ends; the machine's default if absent.
     sysctl : mapping
-        Kernel parameters of both ends, such as ``{"net.ipv4.tcp_sack": "0"}``.
+        Kernel parameters of both ends, such as ``{"net.ipv4.tcp_sack": 0}``.
     trace : bool
         Whether the files have a trace.
     control : bool
@@ -184,7 +184,7 @@ class RadioLink:
         changes: Mapping[str, object] | None = None,
         boxes: Sequence[str | Mapping[str, object]] = (),
         cc: str | None = None,
-        sysctl: Mapping[str, str] | None = None,
+        sysctl: Mapping[str, str | int] | None = None,
         trace: bool = False,
         control: bool = False,
         max_lateness_s: float = LATENESS_BOUND_US / 1e6,
@@ -223,7 +223,7 @@ class RadioLink:
             "capture": True,
             "snaplen": SNAPLEN,
             "congestion_control": cc,
-            "sysctl": dict(sysctl or {}),
+            "sysctl": {name: str(value) for name, value in (sysctl or {}).items()},
             "status_interval_s": STATUS_INTERVAL_S,
             "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
             "lateness_bound_us": 1e6 * max_lateness_s,

@@ -14,6 +14,7 @@ from airpath.runs.finished import FinishedRun
 from airpath.runs.flows import MOST_LINES, by_path, choose_flows, flow_owners, path_controls
 from airpath.runs.lines import FlowLines, goodput_window_s, kinds_read, read_lines, whole_windows_s
 from airpath.runs.picture import RunPicture, with_data
+from airpath.terminal import clean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,14 +107,14 @@ def _names(runs: Sequence[FinishedRun], chosen: Sequence[Sequence[int]]) -> tupl
     }
     changes = _differences([run.scenario for run in runs]) if "scenario" in common else []
     if len(changes) > MOST_DIFFERENCES:
-        changes = [[run.folder.name for run in runs]]
+        changes = [[clean(run.folder.name) for run in runs]]
     names = []
     for place, own in enumerate(described):
         changed = [values[place] for values in changes]
         names.append([_joined(*(one[key] for key in one if key not in common), *changed) for one in own])
     flat = [name for own in names for name in own]
     distinct = [
-        [name if name and flat.count(name) == 1 else _joined(name, str(run.folder)) for name in own]
+        [name if name and flat.count(name) == 1 else _joined(name, clean(str(run.folder))) for name in own]
         for run, own in zip(runs, names, strict=True)
     ]
     return distinct, _joined(*common.values(), _shared_changes(runs) if "scenario" in common else "")

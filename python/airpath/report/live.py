@@ -53,7 +53,7 @@ def _ended(live: dict[str, Any], command: list[str]) -> str:
         "trace": "was ended with the trace",
     }
     how = words.get(live["ended_by"], f"ended with status {live['exit_status']}")
-    return f"{shlex.join(command)} {how}"
+    return f"{shlex.join(command) or 'the link'} {how}"
 
 
 def _flow_table(flows: list[dict[str, Any]], *, wide: bool) -> Table:
@@ -134,6 +134,10 @@ def _losses(live: dict[str, Any]) -> list[str]:
     """Losses outside the link: packets that the kernel dropped, records that were not written."""
     lost = {end: live["ends"][end]["tun_dropped"] or 0 for end in ENDS}
     lines = [f"dropped by the TUN devices: server {lost['server']}, UE {lost['ue']} packets"]
+    refused = {end: live["ends"][end]["refused_by_kernel"] for end in ENDS}
+    if any(refused.values()):
+        why = "larger than the MTU, or no IP"
+        lines.append(f"refused by the kernel ({why}): server {refused['server']}, UE {refused['ue']} packets")
     if live["lost_records"]:
         lines.append(f"missing in the files: {live['lost_records']} events and packets (slow disk)")
     return lines

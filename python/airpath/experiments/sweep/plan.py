@@ -20,6 +20,7 @@ from airpath.runs.renamed import current_name
 from airpath.scenario import Scenario, read
 from airpath.stats.estimate import CONFIDENCE
 from airpath.stats.replication import MAX_RUNS, Rule
+from airpath.terminal import clean
 
 KEYS = (
     "scenario",
@@ -145,7 +146,7 @@ def read_plan(
         planned.append(_resolved(base, links.get(str(point.get(RECORDING)), []), fixed, (number, point)))
         on_point(number + 1, len(points))
     _check_distinct(planned)
-    name = source.stem if isinstance(source, Path) else source.name
+    name = clean(source.stem) if isinstance(source, Path) else source.name
     plan = Plan(name, text, ", ".join(named), metrics, rule, tuple(planned))
     for name in metrics:
         if name in plan.parameters or name in OWN_COLUMNS:

@@ -2,6 +2,7 @@
 
 import { byId, figure, make } from "studio/dom";
 import { differencesOf } from "studio/differences";
+import { megabytesAcked, ofTcp } from "studio/flowlist";
 import { curvesOf } from "studio/series";
 import { sentence } from "studio/words";
 
@@ -27,7 +28,7 @@ function sum(flows, of) {
 }
 
 /** @type {(name: string, cause: string) => Figure} */
-const again = (name, cause) => ({ name, digits: 0, of: ({ flows }) => sum(flows, (flow) => flow.retransmissions[cause]) });
+const again = (name, cause) => ({ name, digits: 0, of: ({ flows }) => sum(flows, (flow) => ofTcp(flow, flow.retransmissions[cause])) });
 /** @type {(name: string, share: number) => Figure} */
 const rtt = (name, share) => ({
   name, digits: 0, of: (own) => {
@@ -39,7 +40,7 @@ const rtt = (name, share) => ({
 /** @type {Figure[]} */
 const FIGURES = [
   { name: "goodput, kbit/s", digits: 1, of: ({ flows }) => sum(flows, (flow) => flow.goodput_bps === null ? null : flow.goodput_bps / 1e3) },
-  { name: "acknowledged, MB", digits: 3, of: ({ flows }) => sum(flows, (flow) => flow.bytes_acked === null ? null : flow.bytes_acked / 1e6) },
+  { name: "acknowledged, MB", digits: 3, of: ({ flows }) => sum(flows, (flow) => megabytesAcked(flow)) },
   {
     name: "all complete after, s", digits: 2,
     of: ({ flows }) => (flows.length && flows.every(({ transfer_s }) => transfer_s !== null) ? Math.max(...flows.map((flow) => flow.start_s + (flow.transfer_s ?? 0))) : null),
@@ -52,7 +53,7 @@ const FIGURES = [
   },
   rtt("RTT median, ms", 0.5),
   rtt("RTT p95, ms", 0.95),
-  { name: "segments sent", digits: 0, of: ({ flows }) => sum(flows, (flow) => flow.segments_sent) },
+  { name: "segments sent", digits: 0, of: ({ flows }) => sum(flows, (flow) => ofTcp(flow, flow.segments_sent)) },
   again("retransmissions", "total"),
   again("\u2003fast", "fast_retransmit"),
   again("\u2003partial ACK", "partial_ack"),
@@ -60,7 +61,7 @@ const FIGURES = [
   again("\u2003timeout", "timeout"),
   again("\u2003go-back-N", "go_back_n"),
   again("\u2003probe", "tail_loss_probe"),
-  { name: "timeouts", digits: 0, of: ({ flows }) => sum(flows, (flow) => flow.timeouts) },
+  { name: "timeouts", digits: 0, of: ({ flows }) => sum(flows, (flow) => ofTcp(flow, flow.timeouts)) },
   { name: "packets dropped, all flows", digits: 0, of: ({ variant }) => variant.events.table("dropped")?.rows ?? (variant.run.left_out.dropped === undefined ? 0 : null) },
   { name: "largest buffer, SDUs", digits: 0, of: ({ variant }) => greatest(bearers(variant).map((own) => own.peak_queued_sdus)) },
   {

@@ -49,5 +49,5 @@ export function timeLeft(share, since) {
  */
 export function figure(value, digits = 0) {
   const [whole, part] = value.toFixed(digits).split(".");
-  return whole.replace(/\B(?=(\d{3})+$)/g, "\u2009") + (part ? `.${part}` : "");
+  return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (part ? `.${part}` : "");
 }

@@ -11,6 +11,11 @@ import { ueName } from "studio/names";
 /** Bytes that a flow carried. @param {Flow} flow */
 export const carried = (flow) => Math.max(flow.bytes_acked ?? 0, flow.bytes_received ?? 0);
 
+/** What a flow acknowledged, MB; null if it is not known, and of datagrams. @param {Flow} flow */
+export const megabytesAcked = (flow) => (flow.datagrams || flow.bytes_acked === null ? null : flow.bytes_acked / 1e6);
+/** A figure of TCP; null of flows that are not TCP, where results have zero. @type {<T>(flow: Flow, value: T) => T | null} */
+export const ofTcp = (flow, value) => (flow.datagrams || flow.quic ? null : value);
+
 /** Duration of a flow, seconds; an incomplete flow lasts to the end of the run. @type {(run: Run, flow: Flow) => number} */
 export const took = ({ summary }, flow) => flow.transfer_s ?? Math.max(summary.simulated_s - flow.start_s, 0);
 
@@ -22,7 +27,7 @@ export const COLUMNS = {
   took: { name: "took, s", order: "took longest", of: took, told: (run, flow) => `${figure(took(run, flow), 2)}${flow.transfer_s === null ? "+" : ""}` },
   bytes: { name: "MB", order: "most bytes", of: (_, flow) => carried(flow), told: (_, flow) => figure(carried(flow) / 1e6, 3) },
   rate: { name: "kbit/s", order: "fastest", of: (_, flow) => flow.goodput_bps ?? 0, told: (_, flow) => (flow.goodput_bps === null ? "–" : figure(flow.goodput_bps / 1e3)) },
-  again: { name: "rexmit", order: "most retransmissions", of: (_, flow) => flow.retransmissions?.total ?? 0, told: (_, flow) => figure(flow.retransmissions?.total ?? 0) },
+  again: { name: "rexmit", order: "most retransmissions", of: (_, flow) => flow.retransmissions?.total ?? 0, told: (_, flow) => (ofTcp(flow, flow) ? figure(flow.retransmissions?.total ?? 0) : "–") },
   start: { name: "start, s", order: "latest begun", of: (_, flow) => flow.start_s, told: (_, flow) => figure(flow.start_s, 2) },
 };
 

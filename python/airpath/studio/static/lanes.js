@@ -39,7 +39,7 @@ export function boxTitle(name) {
 /** Where the cell's buffer is. @param {string} cell name on the path */
 export const stationOf = (cell) => STATIONS[kindOf(cell ?? "")] ?? "RNC";
 /** @type {Record<string, string>} */
-const STATIONS = { "radio.lte": "eNodeB", "radio.nr": "gNB" };
+const STATIONS = { "radio.lte": "eNodeB", "radio.nr": "gNB", "radio.variable": "link" };
 
 /** Widths, pixels: of stations; the rest is shared by weight. */
 const WIDE = { server: 88, box: 84, ue: 96 };

@@ -3,7 +3,6 @@
 
 import { figure, make } from "studio/dom";
 import { lookOf, paintBand, paintInstant, paintLine, paintMarks, paintSpan, swatch } from "studio/paint";
-import { FEW } from "studio/panels";
 import { lowerBound, spaced, rates, reduce, spread } from "studio/reduce";
 import { placeAt } from "studio/series";
 
@@ -76,9 +75,8 @@ export class PanelView {
     this.isFar = isFar;
     const { panel, plots } = this;
     const { curves } = plots;
-    const many = curves.length > FEW || plots.variants > 1;
     const { trails } = isFar && panel.afar ? panel.afar : panel;
-    this.trails = trails.filter((trail) => !(trail.detail && many) && curves.some(({ lines }) => lines.has(trail.line)));
+    this.trails = trails.filter((trail) => !(trail.detail && plots.isBrief) && curves.some(({ lines }) => lines.has(trail.line)));
     const legend = [curves.length > 1, ...this.trails.map(({ word }) => word)].join();
     if (legend === this.legendFor) return;
     this.legendFor = legend;

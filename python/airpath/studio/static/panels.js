@@ -183,9 +183,11 @@ export const PANELS = [
 /**
  * Panels that have something to show; slots only if PDUs are not recorded individually.
  * @param {import("studio/series").Known[]} flows the lines of each flow
+ * @param {boolean} isBrief whether details are left out
  */
-export function panelsFor(flows) {
+export function panelsFor(flows, isBrief) {
   const has = (/** @type {string} */ name) => flows.some((lines) => lines.has(name));
-  const some = PANELS.filter((panel) => panel.trails.some((trail) => trail.line !== "dropped" && has(trail.line)));
+  const isDrawn = (/** @type {Trail} */ { line, detail }) => line !== "dropped" && !(detail && isBrief) && has(line);
+  const some = PANELS.filter((panel) => panel.trails.some(isDrawn));
   return some.filter((panel) => panel.name !== "slots" || !some.some((other) => other.name === "rlc"));
 }

@@ -3,7 +3,7 @@
 import { byId, make } from "studio/dom";
 import { colours } from "studio/paint";
 import { PanelView } from "studio/panel";
-import { panelsFor } from "studio/panels";
+import { FEW, panelsFor } from "studio/panels";
 import { curvesOf } from "studio/series";
 import { spansOf } from "studio/spans";
 
@@ -63,9 +63,14 @@ export class Plots {
     this.views.forEach((view) => view.renew());
   }
 
+  /** Whether details are left out. */
+  get isBrief() {
+    return this.curves.length > FEW || this.store.state.variants.length > 1;
+  }
+
   /** The panels that have something to show. */
   panels() {
-    const all = panelsFor(this.curves.map(({ lines }) => lines));
+    const all = panelsFor(this.curves.map(({ lines }) => lines), this.isBrief);
     return all.filter(({ name }) => !this.wanted || this.wanted.includes(name));
   }
 

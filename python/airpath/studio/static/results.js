@@ -1,7 +1,7 @@
 // Results, scenario and facts of a run as tables and text.
 
 import { byId, figure, make } from "studio/dom";
-import { FlowTable } from "studio/flowlist";
+import { FlowTable, megabytesAcked, ofTcp } from "studio/flowlist";
 import { ownerOf, ueName } from "studio/names";
 
 /** @typedef {import("studio/source").Run} Run */
@@ -45,7 +45,7 @@ export function showResults(run, plot) {
   /** @type {[string, (flow: Run["summary"]["flows"][number]) => string][]} */
   const rows = [
     ["goodput, kbit/s", (flow) => told(flow.goodput_bps === null ? null : flow.goodput_bps / 1e3, 1)],
-    ["acknowledged, MB", (flow) => told(flow.bytes_acked === null ? null : flow.bytes_acked / 1e6, 3)],
+    ["acknowledged, MB", (flow) => told(megabytesAcked(flow), 3)],
     ["transfer, s", (flow) => told(flow.transfer_s, 3)],
     ["RTT mean, ms", (flow) => told(flow.rtt_ms?.mean)],
     ["RTT least to most, ms", (flow) => (flow.rtt_ms?.min == null ? "–" : `${told(flow.rtt_ms.min)} – ${told(flow.rtt_ms.max)}`)],
@@ -55,11 +55,11 @@ export function showResults(run, plot) {
     ["one-way delay p95, ms", (flow) => told(flow.one_way_delay_ms?.p95)],
     ["queueing delay median, ms", (flow) => told(flow.queueing_delay_ms?.p50)],
     ["queueing delay p95, ms", (flow) => told(flow.queueing_delay_ms?.p95)],
-    ["segments sent", (flow) => told(flow.segments_sent)],
-    ["retransmissions", (flow) => told(flow.retransmissions?.total)],
+    ["segments sent", (flow) => told(ofTcp(flow, flow.segments_sent))],
+    ["retransmissions", (flow) => told(ofTcp(flow, flow.retransmissions?.total))],
     ...causes.map((cause) => /** @type {[string, (flow: any) => string]} */ (
-      [`\u2003${CAUSES[cause]}`, (flow) => told(flow.retransmissions?.[cause])])),
-    ["timeouts", (flow) => told(flow.timeouts)],
+      [`\u2003${CAUSES[cause]}`, (flow) => told(ofTcp(flow, flow.retransmissions?.[cause]))])),
+    ["timeouts", (flow) => told(ofTcp(flow, flow.timeouts))],
   ];
   /** @param {number[]} places */
   const inFull = (places) => table(

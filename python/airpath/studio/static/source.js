@@ -6,7 +6,8 @@
  * @typedef {{ue: number, interface?: string, flow: number, direction: string, app: string | null, start_s: number, transfer_s: number | null,
  *   goodput_bps: number | null, bytes_acked: number | null, bytes_received: number | null, segments_sent: number,
  *   retransmissions: Record<string, number | null>, timeouts: number | null,
- *   rtt_ms: Delays | null, one_way_delay_ms?: Delays, queueing_delay_ms?: Delays, web?: {waterfall?: any[]}}} Flow
+ *   rtt_ms: Delays | null, one_way_delay_ms?: Delays, queueing_delay_ms?: Delays, web?: {waterfall?: any[]},
+ *   datagrams?: object, quic?: object}} Flow
  */
 /**
  * Delays of a flow; percentiles since airpath 0.2.

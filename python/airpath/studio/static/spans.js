@@ -28,7 +28,7 @@ export function spansOf(store) {
 /** Changes of the run, keys by their last part. @type {(all: {at_s: number, what: string}[]) => Span[]} */
 function changes(all) {
   return all.map(({ at_s, what }, n) => (
-    { from: at_s, to: at_s, word: what.replaceAll(/[\w.]+\.(\w+ = )/g, "$1"), isFollowed: false, next: all[n + 1]?.at_s ?? Infinity }
+    { from: at_s, to: at_s, word: what.replaceAll(/[\w.[\]]+\.(\w+ = )/g, "$1"), isFollowed: false, next: all[n + 1]?.at_s ?? Infinity }
   ));
 }
 
