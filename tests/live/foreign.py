@@ -23,15 +23,17 @@ SLOW = ("--downlink-trace", "4 Mbit/s", "--uplink-trace", "2 Mbit/s", "--delay",
 CLONE_NEWNET = 0x40000000
 NETLINK_NETFILTER, NFTA_TABLE_NAME, NLMSG_DONE = 12, 1, 3
 
-# Round trips of a datagram, ms, or seconds of a download.
+# Round trips of a datagram, 100 B or a fourth argument, in ms; or seconds of a download.
 CLIENT = """
-import socket, sys, time
+import os, socket, sys, time
 kind, address, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 if kind == "rtt":
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(5)
         for _ in range(count):
-            began = time.monotonic(); client.sendto(b"x" * 100, (address, 7)); client.recv(2000)
+            sent = os.urandom(int(*sys.argv[4:] or [100]))
+            began = time.monotonic(); client.sendto(sent, (address, 7))
+            assert client.recv(65535) == sent
             print(1000 * (time.monotonic() - began), flush=True)
 else:
     with socket.create_connection((address, 9)) as client:

@@ -53,7 +53,7 @@ def datagrams(family):
     with socket.socket(family, socket.SOCK_DGRAM) as server:
         if family == socket.AF_INET6: server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         server.bind(("", 7))
-        while True: server.sendto(*server.recvfrom(2000))
+        while True: server.sendto(*server.recvfrom(65535))
 def stream():
     with socket.socket() as server:
         server.bind(("", 9)); server.listen()
@@ -146,6 +146,17 @@ def test_a_running_process_is_behind_the_bearer_and_out_again(world, tmp_path):
 def test_ipv6_passes_the_bearer_too(world):
     with attached(world, *SLOW):
         assert 40 < world.rtt_ms(world.target, "2001:db8:0::1") < 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", ["192.0.2.1", "2001:db8:0::1"])
+def test_datagrams_above_the_mtu_pass_in_fragments(world, address, tmp_path):
+    with attached(world, *SLOW, "--out", str(tmp_path / "run")):
+        world.client(world.target, "rtt", address, "3", "5000")
+    live = json.loads((tmp_path / "run" / "results.json").read_text())["live"]
+    assert live["ends"]["server"]["refused_by_kernel"] == 0
+    # Four fragments of at most 1500 B, each way.
+    assert live["outcomes"]["uplink"]["dropped"] == 0
 
 
 def test_a_connection_goes_on_when_the_link_comes_and_goes(world):

@@ -60,7 +60,7 @@ def datagrams(family, port):
         if family == socket.AF_INET6: server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         server.bind(("", port))
         while True:
-            data, source = server.recvfrom(2000)
+            data, source = server.recvfrom(65535)
             server.sendto(data if port == 7 else source[0].encode(), source)
 def serve(one):
     with one:
@@ -141,6 +141,9 @@ def test_a_phone_reaches_the_world_through_the_bearer_alone(network, tmp_path):
         assert network.seen(network.phone, "2001:db8::1") == "2001:db8::2"
         assert 40 < rtt_ms(network.phone, "192.0.2.1") < 60
         assert 40 < rtt_ms(network.phone, "2001:db8::1") < 60
+        for address in ("192.0.2.1", "2001:db8::1"):
+            # Longer than the MTU: in fragments.
+            client(network.phone, "rtt", address, "1", "5000")
         (seconds,) = client(network.phone, "download", "192.0.2.1", "250000")
         assert 0.45 < seconds < 1.2
         # The gateway's own traffic and packets that it does not forward are not shaped.

@@ -9,6 +9,7 @@
 
 pub mod driver;
 pub mod endpoint;
+pub mod fragments;
 pub mod lateness;
 mod meter;
 pub mod port;

@@ -215,7 +215,7 @@ fn complete(packet: &mut [u8], header: Header, more: u64) {
 
 /// Sum of 16-bit words, the last filled up with a zero: RFC 1071. Words are read as the machine does, which changes
 /// the order of the octets in the result and nothing else (its section 2 B); they are added in pairs, for speed.
-fn sum(bytes: &[u8]) -> u64 {
+pub(super) fn sum(bytes: &[u8]) -> u64 {
     let (pairs, rest) = bytes.as_chunks::<4>();
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);
@@ -226,7 +226,7 @@ fn sum(bytes: &[u8]) -> u64 {
     sum
 }
 
-fn fold(mut sum: u64) -> u16 {
+pub(super) fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }

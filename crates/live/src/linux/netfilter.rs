@@ -15,18 +15,24 @@
 //! and the rules let packets pass while no queue is there. No device, address, route or parameter of the namespace is
 //! touched.
 //!
-//! Left out: neighbour discovery, multicast, broadcast and link-local packets, which pass as ever; and ARP, which is not IP.
+//! The kernel would fragment a packet only after it was taken, and a raw socket sends none that is longer than the device's
+//! MTU. So what is too long is fragmented here, and the path carries the fragments.
+//!
+//! Left out: an MTU of a route below that of its device; neighbour discovery, multicast, broadcast and link-local packets, which pass as ever; and ARP, which is not IP.
 
+use super::netlink::mtu;
 use super::obstacle::Obstacle;
+use crate::fragments::fragments;
 use airpath_core::packet::Dir;
 use netlink_sys::Socket;
+use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, SockaddrIn6, recv, sendto,
     setsockopt, socket, sockopt,
 };
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -115,6 +121,13 @@ pub struct Hooks {
     /// The tables go with it.
     _tables: Socket,
     queue: Socket,
+    /// Answers what the MTU of a device is.
+    devices: Socket,
+    /// By the index of the device.
+    mtus: HashMap<u32, usize>,
+    /// Of the last packet that was fragmented.
+    identification: u32,
+    gateway: Option<Gateway>,
     /// By direction and family.
     raw: [[OwnedFd; 2]; 2],
     buffer: Vec<u8>,
@@ -149,7 +162,19 @@ impl Hooks {
         let tables = tables(gateway, Expression::Queue)
             .or_else(|_| tables(gateway, Expression::Target))
             .map_err(failed("there can be no rules"))?;
-        Ok(Self { _tables: tables, queue, raw, buffer: vec![0; 1 << 17], read: VecDeque::new(), lost: 0 })
+        let devices = super::netlink::open(NETLINK_ROUTE).map_err(failed("the MTUs cannot be read"))?;
+        Ok(Self {
+            _tables: tables,
+            queue,
+            devices,
+            mtus: HashMap::new(),
+            identification: 0,
+            gateway,
+            raw,
+            buffer: vec![0; 1 << 17],
+            read: VecDeque::new(),
+            lost: 0,
+        })
     }
 
     /// Readable when packets wait.
@@ -185,13 +210,38 @@ impl Hooks {
                 let passes = is_local(packet.bytes);
                 verdict(&mut verdicts, &packet, if passes { NF_ACCEPT } else { NF_DROP });
                 if !passes {
-                    self.read.push_back((packet.dir, packet.bytes.to_vec()));
+                    self.take(&packet);
                 }
             }
         }
         self.buffer = buffer;
         if !verdicts.is_empty() {
             let _ = self.queue.send(&verdicts, 0);
+        }
+    }
+
+    /// Takes a packet, in fragments if it is too long for the device that it is to leave by.
+    fn take(&mut self, packet: &Queued<'_>) {
+        let leaves_by = match (self.gateway, packet.dir) {
+            (None, _) => packet.leaves_by,
+            (Some(gateway), Dir::Uplink) => Some(gateway.outside),
+            (Some(gateway), Dir::Downlink) => Some(gateway.inside),
+        };
+        let mtu = leaves_by.map_or(usize::MAX, |device| self.mtu(device, packet.bytes.len()));
+        self.identification = self.identification.wrapping_add(1);
+        let fragments = fragments(packet.bytes, mtu, self.identification);
+        self.read.extend(fragments.into_iter().map(|fragment| (packet.dir, fragment)));
+    }
+
+    /// MTU of a device; read again for a packet that it was too small for.
+    fn mtu(&mut self, device: u32, length: usize) -> usize {
+        match self.mtus.get(&device) {
+            Some(known) if length <= *known => *known,
+            _ => {
+                let octets = mtu(&self.devices, device).unwrap_or(usize::MAX);
+                self.mtus.insert(device, octets);
+                octets
+            }
         }
     }
 
@@ -223,19 +273,23 @@ impl Hooks {
 struct Queued<'a> {
     id: [u8; 4],
     dir: Dir,
+    /// Index of the device that it would leave by, where it is known already.
+    leaves_by: Option<u32>,
     bytes: &'a [u8],
 }
 
 impl<'a> Queued<'a> {
     fn parse(body: &'a [u8]) -> Option<Self> {
         const PACKET_HEADER: u16 = 1;
+        const OUT_DEVICE: u16 = 6;
         const PAYLOAD: u16 = 10;
         let dir =
             if body.get(2..4)? == number_of(Dir::Uplink).to_be_bytes() { Dir::Uplink } else { Dir::Downlink };
         let find =
             |wanted| attributes(&body[NFGEN..]).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
         let id = find(PACKET_HEADER)?.get(..4)?.try_into().ok()?;
-        Some(Self { id, dir, bytes: find(PAYLOAD)? })
+        let device = find(OUT_DEVICE).and_then(|index| Some(u32::from_be_bytes(index.try_into().ok()?)));
+        Some(Self { id, dir, leaves_by: device, bytes: find(PAYLOAD)? })
     }
 }
 

@@ -123,15 +123,29 @@ impl Interface {
 
     /// Packets that the device dropped, into the kernel and out of it.
     pub fn dropped(&self) -> io::Result<[u64; 2]> {
-        let mut message = LinkMessage::default();
-        message.header.index = self.index;
-        let answer = ask(&self.socket, 0, RouteNetlinkMessage::GetLink(message))?;
-        let Some(RouteNetlinkMessage::NewLink(link)) = answer else { return Ok([0; 2]) };
-        let counts = link.attributes.iter().find_map(|attribute| match attribute {
+        let counts = attributes_of(&self.socket, self.index)?.into_iter().find_map(|attribute| match attribute {
             LinkAttribute::Stats64(counts) => Some([counts.rx_dropped, counts.tx_dropped]),
             _ => None,
         });
         Ok(counts.unwrap_or_default())
+    }
+}
+
+/// MTU of an interface of the socket's namespace, by its index.
+pub fn mtu(socket: &Socket, index: u32) -> io::Result<usize> {
+    let mtu = attributes_of(socket, index)?.into_iter().find_map(|attribute| match attribute {
+        LinkAttribute::Mtu(octets) => Some(octets as usize),
+        _ => None,
+    });
+    Ok(mtu.unwrap_or(usize::MAX))
+}
+
+fn attributes_of(socket: &Socket, index: u32) -> io::Result<Vec<LinkAttribute>> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    match ask(socket, 0, RouteNetlinkMessage::GetLink(message))? {
+        Some(RouteNetlinkMessage::NewLink(link)) => Ok(link.attributes),
+        _ => Ok(Vec::new()),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod boxes;
 mod endpoint;
+mod fragments;
 mod garbage;
 mod octets;
 mod parity;
