@@ -69,7 +69,8 @@ impl DelayReport {
     /// one packet met empty queues and the rest of the path has a constant delay, RFC 5481 (3.1).
     #[must_use]
     pub fn variation(&self) -> Self {
-        let above = |value: Option<f64>| value.zip(self.min).map(|(value, min)| value - min);
+        // A mean is rounded, and may be below the minimum.
+        let above = |value: Option<f64>| value.zip(self.min).map(|(value, min)| (value - min).max(0.0));
         Self {
             mean: above(self.mean),
             min: above(self.min),

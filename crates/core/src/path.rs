@@ -244,6 +244,7 @@ impl Path {
             return false;
         }
         let Some((at, due)) = self.engine.agenda.take_due(now) else { return false };
+        debug_assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
         self.now = at;
         match due {
             Due::Packet { lane, leads_ahead, target, packet } => {

@@ -319,8 +319,9 @@ impl Scenario {
         }
         self.check_buffers()?;
         self.validate_connections()?;
-        self.steps().map(drop)?;
-        self.validate_reuse()
+        // Before the scenario after each change, which would have the same error under the change's key.
+        self.validate_reuse()?;
+        self.steps().map(drop)
     }
 
     /// Refuses middleboxes between endpoints that reuse a connection ID: they would mistake the new connection for the

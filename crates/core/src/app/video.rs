@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 
 /// Octets of the headers of IP, UDP and RTP.
 const HEADERS: u64 = 20 + 8 + 12;
+/// Packets of the largest frame at most: they leave together.
+const MOST_PACKETS_OF_FRAME: f64 = 65_536.0;
 
 /// Video of a call over UDP, one way: frames of varying size, each cut into packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,6 +87,14 @@ impl Component for Config {
         if self.mean_frame_bytes() < 1.0 {
             let hint = "write a rate of at least an octet in each interval, such as \"1 Mbit/s\"";
             return Err(ScenarioError::new("rate", "frames would be empty", hint));
+        }
+        let largest = 2.0 * self.mean_frame_bytes();
+        if largest > MOST_PACKETS_OF_FRAME * (self.size.as_u64() - HEADERS) as f64 {
+            let message = format!(
+                "a frame of {} would have over {MOST_PACKETS_OF_FRAME} packets",
+                Bytes::from_bytes(largest as u64)
+            );
+            return Err(ScenarioError::new("interval", message, "shorten it, lower rate, or raise size"));
         }
         super::validate_count("packets", self.packets)
     }

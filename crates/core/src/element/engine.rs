@@ -355,10 +355,11 @@ impl<'a> Cx<'a> {
         Cx { now: self.now, base, engine: self.engine }
     }
 
-    /// Calls [`Element::handle_timer`](super::Element::handle_timer) with `key` at `at`, instead of when it was armed for before.
+    /// Calls [`Element::handle_timer`](super::Element::handle_timer) with `key` at `at`, or now if `at` is past, instead of
+    /// when it was armed for before.
     #[inline]
     pub fn arm(&mut self, key: u32, at: Instant) {
-        self.engine.agenda.arm((self.base.timer + key) as usize, at);
+        self.engine.agenda.arm((self.base.timer + key) as usize, at.max(self.now));
     }
 
     /// The timer under `key` will not expire.

@@ -144,6 +144,21 @@ fn messages_limit_tcp_to_their_rate_and_are_complete_after_a_round_trip() {
     assert_eq!((five.started, five.completed, of_user.bytes_acked), (5, 5, 5_000_000));
 }
 
+/// The server's timer once lay before the SYN that let it send.
+#[test]
+fn messages_of_a_server_wait_for_the_connection() {
+    let messages = r#"{ size.constant = "100 B", interval.constant = "7 ms" }"#;
+    for handshake in ["ttcp", "three_way"] {
+        let text = format!(
+            "duration = \"3 s\"\nwired.delay = \"10 ms\"\ntcp.handshake = \"{handshake}\"\nradio.lte = {{}}
+            flow = [{{ app.messages = {messages}, stop = \"9 ms\" }}, {{ app.messages = {messages} }}]"
+        );
+        let flow = &run(&text, &[]).flows[1];
+        // What is missing was sent in the last round trip.
+        assert!((42_000..=42_900).contains(&flow.bytes_received), "{handshake}: {}", flow.bytes_received);
+    }
+}
+
 fn error(overrides: &[(&str, &str)]) -> String {
     let overrides: Vec<_> =
         overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();

@@ -133,6 +133,8 @@ const WRONG: &[&str] = &[
     "[[flow]]\n[flow.app.ping]\ninterval = \"0 s\"",
     "[[flow]]\n[flow.app.video]\ninterval = \"0 s\"",
     "[[flow]]\n[flow.app.video]\nrate = \"100 bit/s\"",
+    "[[flow]]\n[flow.app.video]\ninterval = \"1000 h\"",
+    "[[flow]]\n[flow.app.arrivals]\n[[middlebox]]\n[middlebox.snoop]\n[[change]]\nat = \"1 s\"\nset = { wired.rate = \"1 Mbit/s\" }",
     "[[flow]]\n[flow.app.web]\nrequest = \"0 B\"",
     "[[flow]]\n[flow.app.web]\npage = \"0 B\"",
     "[[flow]]\n[flow.app.web]\nobject = \"0 B\"",
@@ -581,6 +583,10 @@ fn every_error_names_the_key_and_what_would_be_right() {
         flow[0].app.video.interval: frames would never end; write a time such as "33.3 ms"
     [[flow]] | [flow.app.video] | rate = "100 bit/s"
         flow[0].app.video.rate: frames would be empty; write a rate of at least an octet in each interval, such as "1 Mbit/s"
+    [[flow]] | [flow.app.video] | interval = "1000 h"
+        flow[0].app.video.interval: a frame of 900 GB would have over 65536 packets; shorten it, lower rate, or raise size
+    [[flow]] | [flow.app.arrivals] | [[middlebox]] | [middlebox.snoop] | [[change]] | at = "1 s" | set = { wired.rate = "1 Mbit/s" }
+        flow[0].app.arrivals.connections: files would use connections again whose state a middlebox keeps; write a count of at most connections, or remove the middlebox
     [[flow]] | [flow.app.web] | request = "0 B"
         flow[0].app.web.request: nothing would be sent; write a size such as "300 B"
     [[flow]] | [flow.app.web] | page = "0 B"
