@@ -123,10 +123,11 @@ impl Interface {
 
     /// Packets that the device dropped, into the kernel and out of it.
     pub fn dropped(&self) -> io::Result<[u64; 2]> {
-        let counts = attributes_of(&self.socket, self.index)?.into_iter().find_map(|attribute| match attribute {
-            LinkAttribute::Stats64(counts) => Some([counts.rx_dropped, counts.tx_dropped]),
-            _ => None,
-        });
+        let counts =
+            attributes_of(&self.socket, self.index)?.into_iter().find_map(|attribute| match attribute {
+                LinkAttribute::Stats64(counts) => Some([counts.rx_dropped, counts.tx_dropped]),
+                _ => None,
+            });
         Ok(counts.unwrap_or_default())
     }
 }

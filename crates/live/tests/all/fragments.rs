@@ -13,7 +13,8 @@ fn ipv4(options: &[u8], place: u16, data: &[u8]) -> Vec<u8> {
     let words = (20 + options.len()) / 4;
     let length = ((20 + options.len() + data.len()) as u16).to_be_bytes();
     let place = place.to_be_bytes();
-    let mut header = vec![0x40 | words as u8, 0, length[0], length[1], 7, 7, place[0], place[1], 64, UDP, 0, 0];
+    let mut header =
+        vec![0x40 | words as u8, 0, length[0], length[1], 7, 7, place[0], place[1], 64, UDP, 0, 0];
     header.extend([10, 0, 0, 1, 10, 0, 0, 2]);
     header.extend(options);
     let checksum = (!ones_complement(&[&header])).to_be_bytes();
