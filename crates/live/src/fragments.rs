@@ -5,6 +5,8 @@ use super::segments::{fold, sum};
 /// IPv4: this packet may not be fragmented, and there are more fragments.
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE: u16 = 0x2000;
+/// Place of a fragment, in eight octets.
+const OFFSET: u16 = 0x1fff;
 const NO_OPERATION: u8 = 1;
 /// IPv6 headers that are repeated in every fragment: hop-by-hop options, routing, destination options.
 const REPEATED: [u8; 3] = [0, 43, 60];
@@ -15,38 +17,39 @@ const FRAGMENT_BYTES: usize = 8;
 ///
 /// A packet is returned as it is if it is short enough, may not be fragmented or cannot be read.
 pub fn fragments(packet: &[u8], mtu: usize, identification: u32) -> Vec<Vec<u8>> {
-    let parts = match packet.first().map(|first| first >> 4) {
+    let fragments = match packet.first().map(|first| first >> 4) {
         _ if packet.len() <= mtu => None,
         Some(4) => fragments_v4(packet, mtu),
         Some(6) => fragments_v6(packet, mtu, identification),
         _ => None,
     };
-    parts.unwrap_or_else(|| vec![packet.to_vec()])
+    fragments.unwrap_or_else(|| vec![packet.to_vec()])
 }
 
 fn fragments_v4(packet: &[u8], mtu: usize) -> Option<Vec<Vec<u8>>> {
     let length = usize::from(packet[0] & 15) * 4;
     let (header, data) = packet.split_at_checked(length).filter(|(header, _)| header.len() >= 20)?;
     let place = u16::from_be_bytes([header[6], header[7]]);
-    if place & DONT_FRAGMENT != 0 {
+    let ends_beyond = usize::from(place & OFFSET) * 8 + data.len() > usize::from(u16::MAX);
+    if place & DONT_FRAGMENT != 0 || ends_beyond {
         return None;
     }
     let mut header = header.to_vec();
-    let mut fragment = |at: usize, data: &[u8], is_last: bool| {
+    let fragment = |(at, part, is_last): (usize, &[u8], bool)| {
         let more = if is_last { 0 } else { MORE };
         let place = (place + (at / 8) as u16) | more;
-        let octets = (header.len() + data.len()) as u16;
+        let octets = (header.len() + part.len()) as u16;
         header[2..4].copy_from_slice(&octets.to_be_bytes());
         header[6..8].copy_from_slice(&place.to_be_bytes());
         header[10..12].fill(0);
         let checksum = !fold(sum(&header));
         header[10..12].copy_from_slice(&checksum.to_ne_bytes());
-        let whole = [&header, data].concat();
+        let whole = [&header, part].concat();
         // Only the first fragment has all options.
         drop_options(&mut header[20..]);
         whole
     };
-    cut(data, mtu.checked_sub(length)?, &mut fragment)
+    Some(parts(data, mtu.checked_sub(length)?)?.map(fragment).collect())
 }
 
 /// Overwrites options without the copied flag: RFC 791 (3.1).
@@ -79,26 +82,19 @@ fn fragments_v6(packet: &[u8], mtu: usize, identification: u32) -> Option<Vec<Ve
     }
     let mut header = [repeated, &[next, 0, 0, 0], &identification.to_be_bytes()].concat();
     header[names_next] = FRAGMENT;
-    let mut fragment = |at: usize, data: &[u8], is_last: bool| {
-        let octets = (header.len() - 40 + data.len()) as u16;
+    let fragment = |(at, part, is_last): (usize, &[u8], bool)| {
+        let octets = (header.len() - 40 + part.len()) as u16;
         header[4..6].copy_from_slice(&octets.to_be_bytes());
         header[length + 2..length + 4].copy_from_slice(&(at as u16 | u16::from(!is_last)).to_be_bytes());
-        [&header, data].concat()
+        [&header, part].concat()
     };
-    cut(data, mtu.checked_sub(length + FRAGMENT_BYTES)?, &mut fragment)
+    Some(parts(data, mtu.checked_sub(length + FRAGMENT_BYTES)?)?.map(fragment).collect())
 }
 
-/// Cuts data into parts that begin at a multiple of eight octets and have at most `room`.
-fn cut(
-    data: &[u8],
-    room: usize,
-    fragment: &mut dyn FnMut(usize, &[u8], bool) -> Vec<u8>,
-) -> Option<Vec<Vec<u8>>> {
+/// Parts of data that begin at a multiple of eight octets and have at most `room`: where each begins, its octets, and
+/// whether it is the last.
+fn parts(data: &[u8], room: usize) -> Option<impl Iterator<Item = (usize, &[u8], bool)>> {
     let room = room & !7;
-    let parts = (room > 0).then(|| data.chunks(room))?;
-    let fragment = |(number, part): (usize, &[u8])| {
-        let at = number * room;
-        fragment(at, part, at + part.len() == data.len())
-    };
-    Some(parts.enumerate().map(fragment).collect())
+    let chunks = (room > 0).then(|| data.chunks(room))?;
+    Some((0..).step_by(room).zip(chunks).map(|(at, part)| (at, part, at + part.len() == data.len())))
 }

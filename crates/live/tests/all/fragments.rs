@@ -86,7 +86,9 @@ fn what_may_not_or_cannot_be_fragmented_is_left_as_it_is() {
     let mut fragment = ipv6(false, &[0; 2000]);
     fragment[6] = 44;
     let short_header = [&[0x41], &ipv4(&[], 0, &[0; 2000])[1..]].concat();
-    for packet in [ipv4(&[], 0x4000, &[0; 2000]), fragment, short_header, vec![0; 2000]] {
+    for packet in
+        [ipv4(&[], 0x4000, &[0; 2000]), ipv4(&[], 8190, &[0; 2000]), fragment, short_header, vec![0; 2000]]
+    {
         assert!(fragments(&packet, 1280, 0) == [packet]);
     }
     assert_eq!(fragments(&[], 0, 0), [[0; 0]]);
