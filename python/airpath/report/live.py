@@ -86,7 +86,8 @@ def _flow_table(flows: list[dict[str, Any]], *, wide: bool) -> Table:
 
 def _flow_name(flow: dict[str, Any]) -> str:
     what = f"simulated {flow['app']}" if _is_simulated(flow) else flow["protocol"]
-    return f"{flow.get('interface', flow['ue'])}.{flow['flow']} {what} {flow['direction'].removesuffix('link')}"
+    ue = flow.get("interface", flow["ue"])
+    return f"{ue}.{flow['flow']} {what} {flow['direction'].removesuffix('link')}"
 
 
 def _is_simulated(flow: dict[str, Any]) -> bool:
