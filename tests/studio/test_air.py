@@ -327,7 +327,7 @@ def test_what_a_page_has_no_room_for_is_said(opened, run_folder, tmp_path):
     file = tmp_path / "page.html"
     file.write_bytes(page(FinishedRun.open(run_folder("umts-384")), 25_000))
     shown = opened(file)
-    words = "Packets are not shown: this page has no room for them."
+    words = "Packets are not shown: no room on this page."
     shown.view.locator("#moment").filter(has_text=words).wait_for()
     shown.press(".")
     assert shown.state("state.at") > 0
@@ -404,7 +404,7 @@ WITHOUT = """async () => {
 
 def test_any_kind_of_event_may_be_missing(umts):
     told = umts.view.evaluate(WITHOUT)
-    assert told["packet"] == ["Packets are not shown: they were not recorded."]
-    assert told["bearer_enqueued"] == ["The buffer is not shown: they were not recorded."]
-    assert told["rlc_sdu"] == ["Which PDUs carry a packet is not shown: they were not recorded."]
+    assert told["packet"] == ["Packets are not shown: not recorded."]
+    assert told["bearer_enqueued"] == ["The buffer is not shown: not recorded."]
+    assert told["rlc_sdu"] == ["Which PDUs carry a packet is not shown: not recorded."]
     assert told["tcp_state"] == []

@@ -153,7 +153,7 @@ function transitOf({ count, table, first, stops }, places) {
 
 /** What of the path cannot be shown, in words. @type {(model: Model, run: import("studio/source").Run) => string[]} */
 function missing({ packets, events, bearers, sdus }, { left_out }) {
-  const why = (/** @type {string} */ kind) => (kind in left_out ? "this page has no room for them" : "they were not recorded");
+  const why = (/** @type {string} */ kind) => (kind in left_out ? "no room on this page" : "not recorded");
   const told = [];
   if (!packets) told.push(`Packets are not shown: ${why("packet")}.`);
   if (!sdus) told.push(`The buffer is not shown: ${why("bearer_enqueued")}.`);
