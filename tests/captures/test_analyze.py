@@ -145,6 +145,14 @@ def test_the_senders_side_shows_what_the_run_counted(name, changes, analyzed):
         assert waits[0] == pytest.approx(waits[1], abs=1e-3)
 
 
+def test_what_a_paced_sender_repeats_is_no_timeout(analyzed):
+    """BBR repeats lost retransmissions when its pace lets it, not when an ACK comes."""
+    lossy = {"tcp.cc": "bbr", "wired.loss": "20 %", "duration": "20 s"}
+    run, found, _ = analyzed("lte-10mhz", LINUX | lossy)
+    assert found["retransmissions"]["total"] == run["retransmissions"]["total"] > 500
+    assert found["retransmissions"]["by_cause"]["timeout"] == run["timeouts"]
+
+
 @pytest.mark.parametrize(
     ("name", "changes"), [("umts-384", {"tcp.timestamps": True}), ("umts-384", SACK), ("variable-3g", {})]
 )

@@ -29,6 +29,8 @@
 //!   by a tail probe or by retransmitting a lost retransmission;
 //! * a segment at `una` with SACK blocks above it, retransmitted without an ACK after more than the reordering timer
 //!   and not before Linux's timeout: *timeout*;
+//! * a lost retransmission at `una` that a paced sender with RACK repeats without an ACK: *SACK* if less than 200 ms after
+//!   it, the minimum RTO in use; else *timeout*;
 //! * the first retransmission of a recovery by RACK, with a partial ACK: *partial ACK*, and *SACK* once the sender has
 //!   filled a gap above `una`;
 //! * a segment retransmitted in a recovery, and again after a timeout with an ACK: *going back*, unless a segment sent
@@ -393,7 +395,10 @@ impl Causes {
         if is_open && self.goes_by_rack && !with_ack && place.end >= place.max {
             return Cause::TailProbe;
         }
-        if self.is_lost_again(now, place) {
+        // A sender that paces its segments may send one long after the ACK that told of its loss.
+        let is_before_any_timer = place.last_at.is_some_and(|sent| now.since(sent) < SMALLEST_TIMEOUT);
+        let is_paced = self.goes_by_rack && place.has_sacked && is_before_any_timer;
+        if is_paced || self.is_lost_again(now, place) {
             return if matches!(self.phase, Phase::Recovery { .. }) { Cause::Sack } else { Cause::Fast };
         }
         Cause::Timeout
