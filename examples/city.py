@@ -193,11 +193,13 @@ def draw_city(outcomes: list[Outcome]) -> None:
     times.set(
         xscale="log", xlabel="mean time of a file, s", ylabel="share of UEs below", title="files", ylim=(0, 1)
     )
-    ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
+    ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500]
     times.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
     times.set_xticks([], minor=True)
     every_file = [file for outcome in outcomes for file in outcome.file_s]
-    times.set_xlim(min(every_file) / 1.2, max(every_file) * 1.2)
+    below = [tick for tick in ticks if tick <= min(every_file)]
+    above = [tick for tick in ticks if tick >= max(every_file)]
+    times.set_xlim(max(below, default=None), min(above, default=None))
     times.legend()
     figure.savefig("city.png", dpi=110)
 
