@@ -10,6 +10,7 @@ import pytest
 from conftest import Outcome
 
 import airpath
+from airpath.report import elements
 from airpath.scenario import bundled
 
 
@@ -169,3 +170,12 @@ def test_the_core_network_has_a_table(airpath_command: Callable[..., Outcome]) -
     full = core["dropped_queue_full"]
     dropped = f"core network: {full['gn']} packets dropped at the Gn, {full['iu']} at the Iu, 0 without"
     assert any(" ".join(line).startswith(dropped) for line in lines)
+
+
+def test_only_ues_that_are_shown_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at each UE's flows would take minutes with ten thousand UEs."""
+    looked_up = []
+    monkeypatch.setattr(elements, "interface_name", lambda _, ue: looked_up.append(ue))
+    ues = [{"downlink": {"sdus_delivered": 1}, "activity": {"time_s": {}, "woken": {}}}] * 1000
+    list(elements.element_parts({"element": "radio.lte", "ues": ues}, {"flows": []}))
+    assert 0 < len(looked_up) <= 4 * elements.MOST_ROWS

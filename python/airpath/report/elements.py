@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from itertools import islice
 from typing import Any
 
 from airpath.report.document import Column, Note, Part, Table
@@ -57,11 +58,8 @@ def _served(element: Element, results: Results) -> list[dict[str, Any]]:
         return any(half.get("sdus_delivered", 0) + half.get("sdus_dropped", 0) for half in halves)
 
     several = _where(element) != "of UE"
-    return [
-        {"ue": interface_name(results, number), **ue}
-        for number, ue in enumerate(element.get("ues", []))
-        if not several or is_served(ue)
-    ][:MOST_ROWS]
+    served = (one for one in enumerate(element.get("ues", [])) if not several or is_served(one[1]))
+    return [{"ue": interface_name(results, number), **ue} for number, ue in islice(served, MOST_ROWS)]
 
 
 _STATES = {

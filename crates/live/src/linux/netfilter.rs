@@ -125,8 +125,9 @@ pub struct Hooks {
     devices: Socket,
     /// By the index of the device.
     mtus: HashMap<u32, usize>,
-    /// Of the last packet that was fragmented.
+    /// Identification that fragments of the latest packet have in IPv6.
     identification: u32,
+    /// Names the devices that packets leave by; `None` for all packets of the namespace.
     gateway: Option<Gateway>,
     /// By direction and family.
     raw: [[OwnedFd; 2]; 2],
