@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,11 +64,22 @@ def trajectory(result: airpath.Result) -> str:
     return "\n".join(lines) + "\n"
 
 
+def shares_used(results: Any) -> Iterator[float]:
+    """What the bearers of a run used of their capacity."""
+    if isinstance(results, dict):
+        yield from (value for key, value in results.items() if key == "utilisation")
+        results = list(results.values())
+    if isinstance(results, list):
+        for inside in results:
+            yield from shares_used(inside)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_trajectory_is_the_same_everywhere_and_no_probe_or_step_changes_it(name):
     observed = simulated(name, list(_core.probes()), capture=True)
     assert trajectory(observed) == (FOLDER / f"{name}.txt").read_text()
+    assert all(0 <= share <= 1 for share in shares_used(observed.summary))
     # Without a probe packets are delivered early; `outage` disables early delivery.
     assert simulated(name, []).summary == simulated(name, ["outage"]).summary == observed.summary
     in_steps, other = (_core.Simulation(airpath.load(name).text, seed, []) for seed in (1, 2))

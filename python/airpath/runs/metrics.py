@@ -114,7 +114,8 @@ def _number_at(inside: Any, path: list[str], name: str) -> float:
 def utilisation(summary: dict[str, Any], flow: dict[str, Any]) -> float | None:
     """Share of its radio bearer's capacity that carried IP packets during the run.
 
-    In cells that share slots the capacity is an estimate, and the share may exceed 1.
+    In cells that share slots the capacity is that of the UE alone: a new block in every slot, as large as its
+    CQI allowed in the slots in which it had data.
 
     All flows of the bearer count together. None if the flow crosses no bearer or several, or one that
     shares its rate with others (1xEV-DO's forward link).

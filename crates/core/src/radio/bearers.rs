@@ -261,11 +261,12 @@ impl Bearers {
         of(&self.first) + self.second().map_or(0, of)
     }
 
-    /// Reports of the default bearer, downlink first, with those of the second below `second`.
-    pub fn reports(&self, cx: &mut Cx<'_>) -> [Map<String, Value>; 2] {
-        let mut reports = self.first.reports(cx);
+    /// Reports of the default bearer, downlink first, with those of the second below `second`. `most`: bytes that the UE
+    /// could have had in each direction, if that is not what its bearers' rates say.
+    pub fn reports(&self, cx: &mut Cx<'_>, most: [Option<f64>; 2]) -> [Map<String, Value>; 2] {
+        let mut reports = self.first.reports(cx, most);
         if let Some(second) = self.second() {
-            let of_second = second.reports(cx);
+            let of_second = second.reports(cx, most);
             for (report, further) in reports.iter_mut().zip(of_second) {
                 report.insert("second".into(), further.into());
             }

@@ -506,9 +506,16 @@ impl RlcBearer {
         self.counts.delivered.bytes
     }
 
-    /// Report fields common to all such bearers, with the report of the entity, and of PDCP at the other end.
-    pub fn report(&self, cx: &mut Cx<'_>, entity: Value, pdcp: Option<Value>) -> Map<String, Value> {
-        let (counts, capacity) = (&self.counts, self.capacity.bytes(cx.now));
+    /// Report fields common to all such bearers, with the report of the entity, and of PDCP at the other end. `most`: bytes
+    /// that it could have carried, if that is not what its rate says.
+    pub fn report(
+        &self,
+        cx: &mut Cx<'_>,
+        most: Option<f64>,
+        entity: Value,
+        pdcp: Option<Value>,
+    ) -> Map<String, Value> {
+        let (counts, capacity) = (&self.counts, most.unwrap_or_else(|| self.capacity.bytes(cx.now)));
         let mut report = self.buffer.report(counts.delivered);
         report.insert("sdus_discarded".into(), counts.sdus_lost.into());
         report.insert("slots".into(), counts.ttis.into());

@@ -225,12 +225,12 @@ impl RlcPair {
     }
 
     /// Reports of the bearers, downlink first.
-    pub fn reports(&self, cx: &mut Cx<'_>) -> [serde_json::Map<String, Value>; 2] {
+    pub fn reports(&self, cx: &mut Cx<'_>, most: [Option<f64>; 2]) -> [serde_json::Map<String, Value>; 2] {
         let [downlink, uplink] = &self.bearers;
         let [network, ue] = &self.ends;
         let mut reports = [
-            downlink.report(cx, network.report(), ue.received()),
-            uplink.report(cx, ue.report(), network.received()),
+            downlink.report(cx, most[0], network.report(), ue.received()),
+            uplink.report(cx, most[1], ue.report(), network.received()),
         ];
         for (report, replaced) in reports.iter_mut().zip(&self.replaced) {
             if !replaced.is_empty() {

@@ -30,7 +30,7 @@ pub(super) struct Downlink {
     framing: Framing,
     rows: Rows,
     /// By row, the block of a UE that gets all units and has enough to send; and in special slots.
-    largest: [Vec<Option<Format>>; 2],
+    largest: [Vec<Option<(Format, f64)>>; 2],
     scheduler: Box<dyn Scheduler>,
     units: u32,
     group: u32,
@@ -97,7 +97,10 @@ impl Downlink {
     pub fn new(setup: Setup, ues: usize, load: Option<Arc<CellLoad>>) -> Self {
         let Setup { slot, air, framing, scheduler, units, group, shares, ues_per_slot, .. } = setup;
         let last = air.cqi(EXCELLENT_DB);
-        let largest = |of: &dyn Air| (0..=last).map(|row| of.format(row, of.units(), u64::MAX)).collect();
+        let with_room = |format: Format| (format, framing.carried_bits(framing.room(format.bits)));
+        let largest = |of: &dyn Air| {
+            (0..=last).map(|row| of.format(row, of.units(), u64::MAX).map(with_room)).collect()
+        };
         let special_air = setup.special_air;
         Self {
             slot_length: slot,
@@ -173,6 +176,11 @@ impl Downlink {
     /// Number of downlink slots that have started by then.
     pub fn slots_until(&self, now: Instant) -> u64 {
         self.frame.downs_in(now.as_nanos().div_ceil(self.slot_length.as_nanos()))
+    }
+
+    /// Number of new blocks that a UE alone in the cell could have had by then.
+    pub fn blocks_until(&self, now: Instant) -> f64 {
+        self.slots_until(now) as f64 * f64::from(self.carriers) / self.least_interval.max(1) as f64
     }
 
     pub fn is_active(&self, ue: usize) -> bool {
@@ -361,8 +369,8 @@ impl Downlink {
         }
     }
 
-    /// The largest block of a row in this slot.
-    fn largest(&self, row: u8) -> Option<Format> {
+    /// The largest block of a row in this slot, and its bits for PDUs.
+    fn largest(&self, row: u8) -> Option<(Format, f64)> {
         self.largest[usize::from(self.is_special())][usize::from(row)]
     }
 
@@ -397,7 +405,8 @@ impl Downlink {
                 continue;
             }
             let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
-            if let Some(largest) = self.largest(row) {
+            if let Some((largest, bits)) = self.largest(row) {
+                ue.counts.alone.note(bits);
                 self.rates[usize::from(number)] = self.bit_rate(largest);
                 self.in_use[usize::from(number)] = row;
                 candidates += 1;
@@ -450,7 +459,7 @@ impl Downlink {
             let backlog = self.backlogs[number].unwrap_or_else(|| ue.backlog(cx.now));
             let wanted = self.framing.bits(ue.wanted(cx, backlog));
             let units = match self.largest(row) {
-                Some(largest) if wanted > largest.bits.into() => self.units,
+                Some((largest, _)) if wanted > largest.bits.into() => self.units,
                 _ => self.blocks().format(row, self.units, wanted).map_or(0, |format| format.units),
             };
             self.sharers.push(Sharer { groups: units.div_ceil(self.group), turn: 0, number });

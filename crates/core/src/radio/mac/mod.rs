@@ -119,11 +119,33 @@ impl Setup {
                     (true, true) => self.special_air.as_ref(),
                 };
                 let format = air.and_then(|air| air.format(air.cqi(*ratio), air.units(), u64::MAX));
-                bits += format.map_or(0.0, |format| self.framing.carried_bits(format.bits));
+                bits +=
+                    format.map_or(0.0, |format| self.framing.carried_bits(self.framing.room(format.bits)));
             }
         }
         let samples = (BLOCKS * BLOCK as u64) as f64;
         Bitrate::from_bps((bits / samples / self.slot.as_secs_f64()) as u64)
+    }
+}
+
+/// The largest new blocks that a UE could have had, alone in its cell, in the slots in which it had data and could have
+/// had one.
+#[derive(Default)]
+struct Alone {
+    /// Bits for PDUs, over all of these blocks.
+    bits: f64,
+    blocks: u64,
+}
+
+impl Alone {
+    fn note(&mut self, bits: f64) {
+        self.bits += bits;
+        self.blocks += 1;
+    }
+
+    /// Bytes of so many blocks of the mean size; `None` if there was no block.
+    fn bytes(&self, blocks: f64) -> Option<f64> {
+        (self.blocks > 0).then(|| self.bits / self.blocks as f64 * blocks / 8.0)
     }
 }
 
@@ -145,13 +167,13 @@ impl Framing {
         }
     }
 
-    /// Bits of RLC's PDUs in a block.
-    fn carried_bits(self, bits: u32) -> f64 {
+    /// Bits of RLC's PDUs in so much room.
+    fn carried_bits(self, room: u64) -> f64 {
         let unit = match self {
-            Self::Pdus { pdu_bits, .. } => pdu_bits.into(),
+            Self::Pdus { pdu_bits, .. } => pdu_bits,
             Self::Octets { .. } => 8,
         };
-        (self.room(bits) * unit) as f64
+        room as f64 * f64::from(unit)
     }
 
     /// Bits of a block with room for so much.
@@ -408,7 +430,13 @@ impl Element for SharedCell {
 
     fn report(&self, cx: &mut Cx<'_>) -> Value {
         let air = self.downlink.air();
-        let mut reports: Vec<Value> = self.ues.iter().flat_map(|ue| ue.reports(cx, air)).collect();
+        let blocks = self.downlink.blocks_until(cx.now);
+        let ues = self.ues.iter().enumerate();
+        let of_ues = ues.flat_map(|(number, ue)| {
+            let most = self.uplink.as_ref().and_then(|uplink| uplink.most_bytes(number, cx.now));
+            ue.reports(cx, air, [ue.counts.alone.bytes(blocks), most])
+        });
+        let mut reports: Vec<Value> = of_ues.collect();
         if let Some(uplink) = &self.uplink {
             let of_uplinks = reports.iter_mut().skip(1).step_by(2).enumerate();
             of_uplinks.for_each(|(ue, report)| report["harq"] = uplink.report(ue));

@@ -63,6 +63,7 @@ pub(super) struct Counts {
     pub bits: u64,
     /// Blocks by row.
     pub rows: Vec<u64>,
+    pub alone: super::Alone,
 }
 
 /// State of a UE on a further carrier of its cell.
@@ -490,10 +491,10 @@ impl Ue {
         }
     }
 
-    /// Reports of the bearers, downlink first.
-    pub fn reports(&self, cx: &mut Cx<'_>, air: &dyn Air) -> [Value; 2] {
-        let [mut downlink, uplink] = self.pair.reports(cx);
-        let Counts { blocks, first_lost, repeats, blocks_lost, slots, bits, rows } = &self.counts;
+    /// Reports of the bearers, downlink first, which could have carried `most` bytes, if known.
+    pub fn reports(&self, cx: &mut Cx<'_>, air: &dyn Air, most: [Option<f64>; 2]) -> [Value; 2] {
+        let [mut downlink, uplink] = self.pair.reports(cx, most);
+        let Counts { blocks, first_lost, repeats, blocks_lost, slots, bits, rows, .. } = &self.counts;
         downlink.insert("slots".into(), (*slots).into());
         let harq = json!({
             "blocks": blocks, "first_lost": first_lost, "repeats": repeats, "blocks_lost": blocks_lost, "bits": bits,

@@ -1,5 +1,6 @@
 //! Shared cells, HSDPA and LTE, against hand computation and theory.
 
+mod capacity;
 mod edch;
 mod errors;
 mod fair;

@@ -271,7 +271,7 @@ impl Element for TtiCell {
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
-        let reports = self.users.iter().flat_map(|ue| ue.pair.reports(cx)).map(Into::into);
+        let reports = self.users.iter().flat_map(|ue| ue.pair.reports(cx, [None, None])).map(Into::into);
         let reports: Vec<serde_json::Value> = reports.collect();
         cell_report("radio.dch", &reports)
     }

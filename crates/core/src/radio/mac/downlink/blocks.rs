@@ -91,7 +91,7 @@ impl Downlink {
     /// Whether a block is as large as its row allows: neither a lack of data nor of units has made it more
     /// robust. `most` is the largest block within the units.
     fn tests_row(&self, row: u8, most: Format, format: Format) -> bool {
-        let has_units = self.largest(row).is_some_and(|largest| most.cqi >= largest.cqi);
+        let has_units = self.largest(row).is_some_and(|(largest, _)| most.cqi >= largest.cqi);
         let room = |block: Format| self.framing.room(block.bits);
         has_units && (format.cqi >= most.cqi || room(format) >= room(most))
     }

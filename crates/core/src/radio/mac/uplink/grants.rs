@@ -75,8 +75,14 @@ impl Uplink {
             let has_data = sender.requested || sender.needed() > 0;
             if !is_due && has_data && sender.harq.free().is_some() && cx.now >= ues[number].paused_until {
                 let estimate = sender.reception.estimate(slot);
-                let most = self.fit(estimate, self.setup.air.units(), u64::MAX);
-                self.rates[number] = most.map_or(0.0, |format| self.bit_rate(format));
+                let (units, framing, most) =
+                    (self.setup.air.units(), self.setup.framing, self.setup.most_block);
+                let Some(largest) = self.fit(estimate, units, u64::MAX) else { continue };
+                self.rates[number] = self.bit_rate(largest);
+                let is_cut = framing.room(largest.bits) > most.saturating_add(self.headers);
+                let granted = if is_cut { self.fit(estimate, units, most) } else { Some(largest) };
+                let room = granted.map_or(0, |block| framing.room(block.bits));
+                self.senders[number].counts.alone.note(framing.carried_bits(room));
             }
         }
         while left > 0

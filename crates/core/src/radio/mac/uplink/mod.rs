@@ -175,6 +175,12 @@ impl Uplink {
         each.fold(false, |differs, (own, new)| own.adopt(new, how) | differs)
     }
 
+    /// Bytes that the UE could have sent by then, alone in the cell; `None` if it never asked for a grant.
+    pub fn most_bytes(&self, ue: usize, now: Instant) -> Option<f64> {
+        let slots = self.setup.frame.ups_in(self.slot_from(now));
+        self.senders[ue].counts.alone.bytes(slots as f64 * f64::from(self.setup.carriers))
+    }
+
     pub fn report(&self, ue: usize) -> Value {
         self.senders[ue].report()
     }

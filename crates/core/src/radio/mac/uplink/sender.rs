@@ -3,11 +3,11 @@
 use super::Ramp;
 use crate::element::{Adopt, Cx};
 use crate::packet::Dir;
-use crate::radio::mac::Work;
 use crate::radio::mac::harq::{Block, Harq};
 use crate::radio::mac::reception::{Reception, Steps};
 use crate::radio::mac::reordering::{Numbers, Reordering, tsn};
 use crate::radio::mac::ue::Ue;
+use crate::radio::mac::{Alone, Work};
 use crate::radio::phy::air::Format;
 use crate::time::{Duration, Instant};
 use serde_json::{Value, json};
@@ -62,6 +62,7 @@ pub(super) struct Counts {
     pub(super) repeats: u64,
     pub(super) blocks_lost: u64,
     pub(super) bits: u64,
+    pub(super) alone: Alone,
 }
 
 pub(super) struct Planned {
@@ -231,7 +232,7 @@ impl Sender {
     }
 
     pub fn report(&self) -> Value {
-        let Counts { requests, blocks, first_lost, repeats, blocks_lost, bits } = self.counts;
+        let Counts { requests, blocks, first_lost, repeats, blocks_lost, bits, .. } = self.counts;
         json!({
             "requests": requests, "blocks": blocks, "first_lost": first_lost, "repeats": repeats,
             "blocks_lost": blocks_lost, "bits": bits, "outer_loop_db": self.reception.offset,
