@@ -6,6 +6,7 @@ import gzip
 import json
 import socket
 import threading
+import time
 from collections import deque
 
 import numpy as np
@@ -15,7 +16,7 @@ from conftest import check_error
 from airpath.recordings.own.client import Recorded
 from airpath.recordings.own.folder import clocks_of, directions_of, light_csv
 from airpath.recordings.own.packets import HEADER, PADDED, Kind, Packet, parse
-from airpath.recordings.own.peer import Log, Phase
+from airpath.recordings.own.peer import Log, Peer, Phase
 from airpath.recordings.own.saturator import HIGH_S, Saturator
 from airpath.recordings.own.server import Server
 from airpath.recordings.reader import read_recording
@@ -133,6 +134,45 @@ def test_times_of_the_server_are_converted_to_the_clients_clock():
     assert float(rows[1].split(",")[-1]) == pytest.approx(20, abs=3)
 
 
+def test_clocks_are_compared_where_nothing_waits():
+    one = recorded(10**15)
+    # A busy downlink delays all answers but one by 1.5 s or more: half of that is no difference of clocks.
+    one.client.clocks[:] = [
+        (asked, seen, answered + (0 if at < 1 else 1_500_000_000 + 1_000_000 * at))
+        for at, (asked, seen, answered) in enumerate(one.client.clocks)
+    ]
+    rows = light_csv([one], clocks_of([one])).splitlines()
+    assert float(rows[1].split(",")[-1]) == pytest.approx(20, abs=3)
+
+
+def pair_of_sockets():
+    """Make two UDP sockets of the loopback device that send to each other."""
+    one, other = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+    for each in (one, other):
+        each.bind(("127.0.0.1", 0))
+    one.connect(other.getsockname())
+    other.connect(one.getsockname())
+    return one, other
+
+
+@pytest.mark.slow
+def test_packets_that_wait_in_the_link_at_the_end_of_a_phase_are_not_lost():
+    one, other = pair_of_sockets()
+    with one, other:
+        peer = Peer(one, 7, None, asks_clock=False)
+
+        def send():
+            for number in range(20):
+                other.send(Packet(Kind.DATA, 7, number, time.monotonic_ns()).octets())
+                time.sleep(0.1)
+
+        thread = threading.Thread(target=send, daemon=True)
+        thread.start()
+        log = peer.run(Phase(0, 0.2, False, False, 0), lambda: None)
+        thread.join(10)
+        assert [row[0] for row in log.data] == list(range(20))
+
+
 @pytest.fixture
 def server():
     one = Server("127.0.0.1", 0, "secret", 10**6)
@@ -193,6 +233,49 @@ def test_a_wrong_token_and_a_wrong_protocol_are_refused(server, tmp_path, airpat
         assert connection.recv(100) == b""
     thread.join(10)
     assert said[-1] == "127.0.0.1: the other end speaks another protocol"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"hello": "airpath record 1", "token": "\\ud800"}',
+        b"[" * 9000,
+        b'{"hello": ' + b"1" * 5000 + b"}",
+        b"\xff\xfe",
+    ],
+    ids=["half a character", "nested", "long number", "no text"],
+)
+def test_no_line_of_a_stranger_ends_the_server(server, line):
+    thread, said = served(server)
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.settimeout(10)
+        connection.sendall(line + b"\n")
+        while connection.recv(1000):
+            pass
+    thread.join(10)
+    assert said[-1] in ("127.0.0.1: has a wrong token", "127.0.0.1: the other end speaks another protocol")
+
+
+def test_a_client_that_is_gone_ends_its_phase(server):
+    thread, said = served(server)
+    with (
+        socket.create_connection(("127.0.0.1", server.port)) as connection,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock,
+        connection.makefile("rwb") as file,
+    ):
+
+        def ask(**request):
+            file.write(json.dumps(request).encode() + b"\n")
+            file.flush()
+            return json.loads(file.readline())
+
+        session = ask(hello="airpath record 1", token="secret")["session"]
+        sock.sendto(Packet(Kind.HELLO, session, 0, 0).octets(), ("127.0.0.1", server.port))
+        assert json.loads(file.readline()) == {"ready": True}
+        phase = {"number": 0, "seconds": 600, "sends_data": False, "sends_trains": False, "most_packets": 0}
+        assert ask(phase=phase) == {"go": True}
+    thread.join(20)
+    assert not thread.is_alive() and said[-1] == "127.0.0.1: the other end closed the connection"
 
 
 def test_wrong_options_are_refused(tmp_path, airpath_command):

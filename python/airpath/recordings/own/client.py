@@ -60,7 +60,7 @@ def record(
         control = Control(connection)
         control.send({"hello": GREETING, "token": token})
         session = control.receive().get("session")
-        if not isinstance(session, int):
+        if not isinstance(session, int) or not 0 <= session < 1 << 64:
             raise ControlError("the server gave no session")
         with socket.socket(connection.family, socket.SOCK_DGRAM) as sock:
             peer = Peer(sock, session, address, asks_clock=True)
@@ -75,7 +75,7 @@ def record(
                 if not control.receive().get("go"):
                     raise ControlError("the server did not start")
                 start_ns = time.monotonic_ns()
-                log = peer.run(own)
+                log = peer.run(own, control.check)
                 control.wait_for(PATIENCE_S)
                 found.append(Recorded(own, start_ns, log, control.receive_log()))
                 progress((number + 1) / len(phases))

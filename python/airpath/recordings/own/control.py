@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import select
 import socket
 import zlib
 from collections.abc import Mapping
@@ -54,7 +56,7 @@ class Control:
             raise ControlError("the other end closed the connection")
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ControlError("the other end speaks another protocol") from None
         if not isinstance(message, dict):
             raise ControlError("the other end speaks another protocol")
@@ -77,19 +79,38 @@ class Control:
         octets = self._file.read(size)
         try:
             return log_of(json.loads(zlib.decompress(octets)))
-        except (zlib.error, ValueError, TypeError):
+        except (zlib.error, KeyError, OverflowError, RecursionError, TypeError, ValueError):
             raise ControlError("the other end sent a damaged log") from None
 
+    def check(self) -> None:
+        """Look whether the other end is still there, without waiting.
+
+        Raises
+        ------
+        ControlError
+            If it has closed the connection.
+        OSError
+            If it has reset it.
+        """
+        is_readable = select.select([self._connection], [], [], 0)[0]
+        if is_readable and not self._connection.recv(1, socket.MSG_PEEK):
+            raise ControlError("the other end closed the connection")
+
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, which the file would keep open."""
+        with contextlib.suppress(OSError):  # What is still to be written has no reader.
+            self._file.close()
         self._connection.close()
 
 
 def log_of(said: Mapping[str, Any]) -> Log:
     """Read a log from JSON."""
     own = dict(said)
-    for name in ("data", "trains", "clocks"):
+    for name, length in (("data", 3), ("trains", 4), ("clocks", 3)):
         own[name] = [tuple(map(int, row)) for row in own[name]]
+        if any(len(row) != length for row in own[name]):
+            raise ValueError(name)
+    own["sent"], own["trains_sent"] = int(own["sent"]), int(own["trains_sent"])
     return Log(**own)
 
 
@@ -109,7 +130,7 @@ def phase_of(said: Any) -> Phase:
             bool(said["sends_trains"]),
             int(said["most_packets"]),
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, TypeError, ValueError):
         raise ControlError("the client asked for no phase") from None
     if not (0 < phase.seconds <= LONGEST_S and 0 <= phase.number < 1 << 16 and phase.most_packets >= 0):
         raise ControlError(f"a phase has at most {LONGEST_S:g} s")

@@ -15,6 +15,8 @@ from airpath.recordings.recording import Recording
 
 WARM_S = 2.0
 """The beginning of a phase is left out: the sender does not fill the link yet."""
+NEAR = 1.2
+"""Questions are used for the clocks whose round trip is at most so many times the least one."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,19 @@ class Clocks:
 
 
 def clocks_of(recorded: Sequence[Recorded]) -> Clocks:
-    """Compare the clocks by the questions with the least round trips: halfway, the other clock was read."""
+    """Compare the clocks by the questions with the least round trips: halfway, the other clock was read.
+
+    Of a longer round trip one half may have waited in the queue that a phase fills: the clocks would seem to
+    differ by half of that.
+    """
     rows = np.array([row for one in recorded for row in one.client.clocks], dtype=np.float64).reshape(-1, 3)
     if len(rows) == 0:
         return Clocks(0.0, 0.0, None)
     rtt = rows[:, 2] - rows[:, 0]
     middle = (rows[:, 0] + rows[:, 2]) / 2
     offset = rows[:, 1] - middle
-    best = np.argsort(rtt)[: max(1, len(rtt) // 4)]
+    near = int(np.count_nonzero(rtt <= NEAR * rtt.min()))
+    best = np.argsort(rtt)[: max(1, min(len(rtt) // 4, near))]
     span_ns = float(np.ptp(middle[best]))
     drift = 0.0
     if len(best) >= 8 and span_ns > 30e9:

@@ -14,12 +14,20 @@ from airpath.recordings.own.saturator import Saturator
 
 REPORT_S = 0.01
 CLOCK_S = 1.0
+QUIET_S = 0.3
+"""A phase begins without data and trains: what is asked of the clock then waits behind nothing."""
+QUIET_CLOCK_S = 0.02
+"""Time between two questions while this end sends nothing else."""
+CHECK_S = 1.0
+"""How often an end looks whether the other one is still there."""
 TRAIN_S = 0.5
 TRAIN_PACKETS = 10
 BURST = 32
 """Packets that are sent at most before arrivals are looked at."""
 DRAIN_S = 1.0
-"""How long a phase goes on after its sender stopped."""
+"""How long a phase goes on after its sender stopped, and after the last packet of data."""
+LONGEST_DRAIN_S = 10.0
+"""How long it goes on after its sender stopped at most."""
 BUFFER_BYTES = 4_000_000
 IDLE_S = 0.005
 
@@ -111,18 +119,21 @@ class Peer:
                     self.address = address
                 handle(packet, seen_ns)
 
-    def run(self, phase: Phase) -> Log:
-        """Run a phase to its end."""
+    def run(self, phase: Phase, check: Callable[[], None]) -> Log:
+        """Run a phase to its end; `check` raises if the other end is gone."""
         log, saturator = Log(), Saturator()
         highest = (-1, 0, 0)
         reported = -1
-        clock_s = train_s = report_s = start_s = time.monotonic()
+        clock_s = report_s = check_s = arrived_s = start_s = time.monotonic()
+        begin_s, end_s = start_s + QUIET_S, start_s + phase.seconds
+        train_s = begin_s
 
         def handle(packet: Packet, seen_ns: int) -> None:
-            nonlocal highest
+            nonlocal highest, arrived_s
             if packet.kind == Kind.HELLO or packet.stream != phase.number:
                 return
             if packet.kind == Kind.DATA:
+                arrived_s = seen_ns / 1e9
                 log.data.append((packet.seq, packet.sent_ns, seen_ns))
                 highest = max(highest, (packet.seq, packet.sent_ns, seen_ns))
             elif packet.kind == Kind.TRAIN:
@@ -135,8 +146,11 @@ class Peer:
             elif packet.kind == Kind.CLOCK_ANSWER:
                 log.clocks.append((packet.seq, packet.seen_ns, seen_ns))
 
-        while (now_s := time.monotonic()) < start_s + phase.seconds + DRAIN_S:
-            is_sending = now_s < start_s + phase.seconds
+        while (now_s := time.monotonic()) < max(end_s, min(arrived_s, end_s + LONGEST_DRAIN_S)) + DRAIN_S:
+            is_sending = begin_s <= now_s < end_s
+            if now_s >= check_s:
+                check_s = now_s + CHECK_S
+                check()
             if is_sending and phase.sends_data:
                 self._fill(saturator, phase, log)
             if is_sending and phase.sends_trains and now_s >= train_s:
@@ -146,7 +160,7 @@ class Peer:
                     self.send(Kind.TRAIN, place, seen_seq=train, stream=phase.number)
                 log.trains_sent += TRAIN_PACKETS
             if self.asks_clock and now_s >= clock_s:
-                clock_s += CLOCK_S
+                clock_s = now_s + (CLOCK_S if is_sending else QUIET_CLOCK_S)
                 self.send(Kind.CLOCK, 0, stream=phase.number)
             if now_s >= report_s and highest[0] > reported:
                 report_s = now_s + REPORT_S

@@ -60,8 +60,9 @@ class Server:
         if said.get("hello") != GREETING:
             control.send({"error": f"the server speaks '{GREETING}'"})
             raise ControlError("speaks another protocol")
-        # As bytes: text outside of ASCII would be an error.
-        if not hmac.compare_digest(str(said.get("token")).encode(), self._token.encode()):
+        # As bytes: text outside of ASCII would be an error, and so would halves of a character.
+        given, own = (text.encode(errors="surrogatepass") for text in (str(said.get("token")), self._token))
+        if not hmac.compare_digest(given, own):
             control.send({"error": "the token is wrong"})
             raise ControlError("has a wrong token")
         session = secrets.randbits(64)
@@ -85,7 +86,7 @@ class Server:
                 min(asked.most_packets, self._most_packets),
             )
             control.send({"go": True})
-            log = peer.run(phase)
+            log = peer.run(phase, control.check)
             say(f"phase {phase.number}: {len(log.data)} packets received, {log.sent} sent")
             control.send_log(log)
             control.wait_for(PATIENCE_S)
