@@ -14,6 +14,7 @@ import pytest
 from conftest import check_error
 
 from airpath.recordings.own.client import Recorded
+from airpath.recordings.own.control import Control
 from airpath.recordings.own.folder import clocks_of, directions_of, light_csv
 from airpath.recordings.own.packets import HEADER, PADDED, Kind, Packet, parse
 from airpath.recordings.own.peer import Log, Peer, Phase
@@ -254,6 +255,26 @@ def test_no_line_of_a_stranger_ends_the_server(server, line):
             pass
     thread.join(10)
     assert said[-1] in ("127.0.0.1: has a wrong token", "127.0.0.1: the other end speaks another protocol")
+
+
+def test_a_line_that_comes_octet_by_octet_has_no_more_time_than_another():
+    one, other = socket.socketpair()
+    with one, other:
+        control = Control(one)
+        control.wait_for(0.3)
+        stop = threading.Event()
+
+        def send():
+            while not stop.wait(0.1):
+                other.sendall(b" ")
+
+        thread = threading.Thread(target=send, daemon=True)
+        thread.start()
+        with pytest.raises(TimeoutError):
+            control.receive()
+        stop.set()
+        thread.join(10)
+        control.close()
 
 
 def test_a_client_that_is_gone_ends_its_phase(server):

@@ -6,6 +6,7 @@ import contextlib
 import json
 import select
 import socket
+import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -30,12 +31,13 @@ class Control:
     """A connection for requests and results."""
 
     def __init__(self, connection: socket.socket) -> None:
-        connection.settimeout(PATIENCE_S)
         self._connection = connection
+        self.wait_for(PATIENCE_S)
         self._file = cast(BinaryIO, connection.makefile("rwb"))
 
     def wait_for(self, seconds: float) -> None:
-        """Set how long the other end may take."""
+        """Set how long the other end may take for a message."""
+        self._patience_s = seconds
         self._connection.settimeout(seconds)
 
     def send(self, message: Mapping[str, Any]) -> None:
@@ -50,8 +52,10 @@ class Control:
         ------
         ControlError
             If it is none, or says that something is wrong.
+        OSError
+            If it does not come in time.
         """
-        line = self._file.readline(LONGEST_LINE)
+        line = self._line()
         if not line.endswith(b"\n"):
             raise ControlError("the other end closed the connection")
         try:
@@ -63,6 +67,18 @@ class Control:
         if "error" in message:
             raise ControlError(str(message["error"]))
         return message
+
+    def _line(self) -> bytes:
+        """Read a line; one that comes octet by octet has no more time than another."""
+        end_s, line = time.monotonic() + self._patience_s, bytearray()
+        while not line.endswith(b"\n") and len(line) < LONGEST_LINE:
+            self._connection.settimeout(max(0.001, end_s - time.monotonic()))
+            octet = self._file.read(1)
+            if not octet:
+                break
+            line += octet
+        self._connection.settimeout(self._patience_s)
+        return bytes(line)
 
     def send_log(self, log: Log) -> None:
         """Send what this end saw in a phase."""

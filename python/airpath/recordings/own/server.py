@@ -13,6 +13,7 @@ from airpath.recordings.own.packets import Kind, Packet
 from airpath.recordings.own.peer import Peer, Phase
 
 HELLO_S = 10.0
+"""How long the first line, and then the first packet, may take: nobody else is served meanwhile."""
 
 
 class Server:
@@ -56,7 +57,9 @@ class Server:
         self._udp.close()
 
     def _serve_one(self, control: Control, say: Callable[[str], None]) -> None:
+        control.wait_for(HELLO_S)
         said = control.receive()
+        control.wait_for(PATIENCE_S)
         if said.get("hello") != GREETING:
             control.send({"error": f"the server speaks '{GREETING}'"})
             raise ControlError("speaks another protocol")
