@@ -190,6 +190,7 @@ def test_what_is_written_runs_and_gives_the_same_bytes_again(recorded, tmp_path,
     assert len(said["transfers"]) == 10
     assert "120 s are short" in said["warnings"][0]
     first = out.read_bytes()
+    assert b"\n# ASSUMED: delays and queues" in first
     assert airpath_command("fit", source, "--out", out, "--no-transfers", "--force").code == 0
     assert out.read_bytes() == first
     one, other, again = (airpath.run(airpath.load(out), seed).summary["flows"] for seed in (1, 2, 1))

@@ -10,6 +10,7 @@ from airpath.recordings.cells import Cell
 from airpath.scenario import inline
 
 Model = Mapping[str, Any]
+_ASSUMED = "# ASSUMED: delays and queues, which a recording of opportunities does not have"
 
 
 def model_json(model: Model) -> str:
@@ -19,7 +20,7 @@ def model_json(model: Model) -> str:
 
 def scenario_toml(comments: Sequence[str], downlink: Model, uplink: Model | None, mean: str | None) -> str:
     """Write a download over a fitted link; the uplink carries 12 Mbit/s if it has no model."""
-    lines = [f"# {line}" for line in comments]
+    lines = [*(f"# {line}" for line in comments), _ASSUMED]
     lines += ['duration = "60 s"', 'wired = { rate = "10 Gbit/s", delay = "14 ms" }', ""]
     for name, model in (("downlink", downlink), ("uplink", uplink)):
         own = f"radio.variable.{name}"
@@ -36,7 +37,7 @@ def scenario_toml(comments: Sequence[str], downlink: Model, uplink: Model | None
 
 def cell_toml(comments: Sequence[str], cell: Cell) -> str:
     """Write a download over a fitted cell."""
-    lines = [f"# {line}" for line in comments]
+    lines = [*(f"# {line}" for line in comments), _ASSUMED]
     lines += ['duration = "60 s"', 'wired = { rate = "1 Gbit/s", delay = "15 ms" }', ""]
     ((name, radio),) = cell.radio().items()
     for direction, table in radio.items():
