@@ -120,6 +120,22 @@ def test_an_asymmetric_interval_is_written_by_its_ends(tmp_path, airpath_command
     assert f"{mean} [{low}, {high}]" in table._repr_html_()
 
 
+def test_a_count_equal_in_all_runs_has_the_interval_that_replicate_gives_it(tmp_path, airpath_command):
+    text = 'scenario = "umts-384"\nmetrics = ["timeouts", "rtt_ms.mean"]\nruns = 130\n'
+    folder = swept(tmp_path, text, lambda _number, seed: (0, 100.0 + seed))
+    known = read_results(folder).points[0].estimates["timeouts"]
+    # Clopper and Pearson: 1 - 0.05^(1/130).
+    assert (known.mean, known.ci_low, known.n) == (0, 0, 130)
+    assert known.ci_high == pytest.approx(0.02278, rel=1e-3)
+    assert "0.000 [0.000, 0.023]" in airpath_command("results", folder).out
+
+
+def test_equal_runs_have_an_interval_without_width(tmp_path):
+    text = 'scenario = "umts-384"\nmetrics = ["timeouts", "rtt_ms.mean"]\nruns = 4\n'
+    known = read_results(swept(tmp_path, text, lambda *_: (0, 100.0))).points[0].estimates["timeouts"]
+    assert (known.ci_low, known.ci_high) == (0, 0)
+
+
 def test_csv_has_full_precision_and_the_ends_of_the_intervals(grid, airpath_command):
     outcome = airpath_command("results", grid, "--format", "csv")
     assert (outcome.code, outcome.err) == (0, "")

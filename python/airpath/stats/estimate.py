@@ -225,6 +225,18 @@ def unseen_share(n: int, confidence: float = CONFIDENCE) -> float:
     return 1 - math.pow(1 - confidence, 1 / n)
 
 
+def with_unseen(known: Estimate) -> Estimate:
+    """Widen the interval of a count that was equal in all runs by the share of others that may exist.
+
+    A count differs by one at least, which makes the limit of a proportion one of the mean.
+    """
+    if known.n == 1 or known.sd != 0 or not known.mean.is_integer():
+        return known
+    unseen = unseen_share(known.n, known.confidence)
+    low = known.mean - unseen
+    return replace(known, ci_low=max(low, 0.0) if known.mean >= 0 else low, ci_high=known.mean + unseen)
+
+
 def exact(value: float) -> Estimate:
     """Make the estimate of a value known without runs."""
     return replace(estimate([value]), is_exact=True)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from airpath.stats.estimate import CONFIDENCE, Estimate, check_confidence, estimate, unseen_share
+from airpath.stats.estimate import CONFIDENCE, Estimate, check_confidence, estimate, with_unseen
 
 DETERMINISTIC_AFTER = 2
 """A scenario is deterministic if this many first runs are equal in everything but the seed."""
@@ -202,15 +202,7 @@ class Replication(Generic[T]):
         return estimate([metric(outcome) for outcome in self.outcomes], self._rule.confidence)
 
     def _with_unseen(self, known: Estimate) -> Estimate:
-        """Widen the interval of a count that was equal in all runs by the share of others that may exist.
-
-        A count differs by one at least, which makes the limit of a proportion one of the mean.
-        """
-        if known.n == 1 or known.sd != 0 or not known.mean.is_integer():
-            return known
-        unseen = unseen_share(known.n, known.confidence)
-        low = known.mean - unseen
-        return replace(known, ci_low=max(low, 0.0) if known.mean >= 0 else low, ci_high=known.mean + unseen)
+        return with_unseen(known)
 
     def _excess(self, metric: Callable[[T], float]) -> float:
         """Half-width of a metric's interval, relative to the sufficient one."""

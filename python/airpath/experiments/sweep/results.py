@@ -15,7 +15,7 @@ from airpath.experiments.sweep.points import Point, Value, drawn_keys, flat_valu
 from airpath.experiments.sweep.replications import wanted_of
 from airpath.experiments.sweep.store import Failures, read_manifest, read_rows, rule_of
 from airpath.files.text import parse_toml
-from airpath.stats.estimate import Estimate, estimate
+from airpath.stats.estimate import Estimate, estimate, with_unseen
 from airpath.stats.replication import Rule
 from airpath.terminal import counted
 
@@ -116,9 +116,12 @@ def read_results(folder: Path) -> SweepResults:
     points = []
     for number, described in enumerate(manifest["points"]):
         seeds, values = by_point.get(number, ((), np.empty((0, len(metrics)))))
-        estimates = {
-            name: _estimate(column, rule.confidence) for name, column in zip(metrics, values.T, strict=True)
-        }
+        known = [_estimate(column, rule.confidence) for column in values.T]
+        # Runs that differ in another metric are random: a count equal in all of them may be another in the
+        # next, as in `airpath.replicate`.
+        if any(one is not None and one.sd > 0 for one in known):
+            known = [one and with_unseen(one) for one in known]
+        estimates = dict(zip(metrics, known, strict=True))
         failed = of_point.get(number, {})
         points.append(
             PointResult(number, described["parameters"], len(seeds), estimates, seeds, values, failed)
