@@ -239,6 +239,9 @@ def test_tables_show_means_over_seeds(airpath_command, tmp_path):
         (line,) = (line for line in outcome.out.splitlines() if line.strip().startswith(f"{model.title} "))
         assert f"{sum(known) / len(known):.1f}" in line
         assert ("of 3 runs" in line) == (len(known) < 3)
+    for name, key in (("TD", "fast_retransmits"), ("TO", "timeouts")):
+        counts = [run["flows"][0]["episodes"][key] for run in said["runs"]]
+        assert f", {name} {sum(counts) / 3:.2f}, " in outcome.out
 
 
 def test_a_folder_that_is_no_run_is_an_error(airpath_command, tmp_path):

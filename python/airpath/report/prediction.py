@@ -69,10 +69,11 @@ def _episodes_text(episodes: Sequence[Episodes]) -> str:
         known = [value for one in episodes if (value := getattr(one, name)) is not None]
         return scale * fmean(known) if known else None
 
+    decimals = 2 if len(episodes) > 1 else 0  # A timeout in one of three runs is not none.
     parts = [
         f"p {mean('loss_probability'):.5f}",
-        f"TD {number_text(mean('fast_retransmits'))}",
-        f"TO {number_text(mean('timeouts'))}",
+        f"TD {number_text(mean('fast_retransmits'), decimals)}",
+        f"TO {number_text(mean('timeouts'), decimals)}",
         f"RTT {number_text(mean('rtt_s', 1000))} ms",
         f"T0 {number_text(mean('timeout_s'), 2)} s",
         f"p1 {number_text(mean('single_share'), 3)}",
