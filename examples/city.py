@@ -95,7 +95,8 @@ class Outcome:
 
 def city(districts: int, ues: int) -> list[District]:
     """Lay out the districts around a centre; density falls by e in 3 km."""
-    steps = [(i, j) for i in range(-9, 10) for j in range(-9, 10)]
+    reach = 2 + math.isqrt(districts)  # The nearest districts are all within this many steps.
+    steps = [(i, j) for i in range(-reach, reach + 1) for j in range(-reach, reach + 1)]
     middles = sorted((np.array(step) @ WRAP for step in steps), key=lambda at: round(float(np.hypot(*at)), 3))
     middles = middles[:districts]
     weights = np.array([math.exp(-np.hypot(*at) / 3000) for at in middles])
@@ -134,6 +135,9 @@ def rsrp(district: District, seconds: float, draw: np.random.Generator) -> tuple
 def simulate(task: tuple[District, float, int]) -> Outcome:
     """Run a district."""
     district, seconds, seed = task
+    if not district.ues:
+        nothing = [0] * len(CELLS)
+        return Outcome(district, nothing, [0.0] * len(CELLS), [0.0] * len(CELLS), nothing, [])
     draw = np.random.default_rng([seed, district.number])
     times, heard = rsrp(district, seconds, draw)
     first = heard[:, :, 0].argmax(axis=1)
@@ -197,10 +201,11 @@ def draw_city(outcomes: list[Outcome]) -> None:
     times.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
     times.set_xticks([], minor=True)
     every_file = [file for outcome in outcomes for file in outcome.file_s]
-    below = [tick for tick in ticks if tick <= min(every_file)]
-    above = [tick for tick in ticks if tick >= max(every_file)]
-    times.set_xlim(max(below, default=None), min(above, default=None))
-    times.legend()
+    if every_file:
+        below = [tick for tick in ticks if tick <= min(every_file)]
+        above = [tick for tick in ticks if tick >= max(every_file)]
+        times.set_xlim(max(below, default=None), min(above, default=None))
+        times.legend()
     figure.savefig("city.png", dpi=110)
 
 
@@ -213,6 +218,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes [default: 2]")
     parser.add_argument("--seed", type=int, default=1, help="random seed [default: 1]")
     given = parser.parse_args()
+    if min(given.districts, given.ues, given.workers) < 1:
+        parser.error("--districts, --ues and --workers are 1 or more")
+    if not (0 < given.seconds < math.inf and 0 <= given.seed < 2**64):
+        parser.error("--seconds is above 0, and --seed from 0 to 2^64 - 1")
     tasks = [(district, given.seconds, given.seed) for district in city(given.districts, given.ues)]
     with ProcessPoolExecutor(given.workers) as pool:
         outcomes = list(pool.map(simulate, tasks))
@@ -232,9 +241,8 @@ def main() -> None:
     print(
         f"{len(loads)} cells with {ues} UEs: load {np.mean(loads):.0%} on average, {max(loads):.0%} at most"
     )
-    print(
-        f"a file takes {np.median(files):.2f} s (median of UEs); {moved} hand-overs; see city.png, city.csv"
-    )
+    told = f"a file takes {np.median(files):.2f} s (median of UEs)" if files else "no file has arrived"
+    print(f"{told}; {moved} hand-overs; see city.png, city.csv")
 
 
 if __name__ == "__main__":

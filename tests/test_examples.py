@@ -33,6 +33,21 @@ def test_an_example_runs(name: str, tmp_path: Path) -> None:
     assert SAYS[name] in ran.stdout
 
 
+@pytest.mark.slow
+def test_a_city_has_as_many_districts_as_asked_for_and_some_may_be_empty(tmp_path: Path) -> None:
+    few = [sys.executable, "-W", "error", EXAMPLES / "city.py", "--ues", "2", "--seconds", "0.01"]
+    ran = subprocess.run(few, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert "49 cells with 2 UEs: load 0%" in ran.stdout, ran.stderr
+    assert "no file has arrived; 0 hand-overs" in ran.stdout
+    count = "import city; print(len({one.middle for one in city.city(400, 100_000)}))"
+    asked = subprocess.run([sys.executable, "-c", count], cwd=EXAMPLES, capture_output=True, text=True)
+    assert asked.stdout == "400\n", asked.stderr
+    none = subprocess.run([*few, "--ues", "0"], cwd=tmp_path, capture_output=True, text=True)
+    assert none.returncode == 2 and none.stderr.endswith(
+        "error: --districts, --ues and --workers are 1 or more\n"
+    )
+
+
 def test_the_list_names_every_example() -> None:
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     for file in EXAMPLES.glob("[!_]*"):
