@@ -2,6 +2,8 @@
 
 import _thread
 import signal
+import socket
+import subprocess
 import sys
 import time
 
@@ -41,3 +43,20 @@ def test_ctrl_c_waits_for_the_end_of_an_import(tmp_path, monkeypatch):
 def test_ctrl_c_outside_of_an_import_is_an_exception_at_once():
     with pytest.raises(KeyboardInterrupt):
         _thread.interrupt_main()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)])
+def test_a_command_that_a_signal_ends_says_so_by_its_status(number):
+    # It waits for a client, and has no handlers of its own.
+    serve = [sys.executable, "-m", "airpath", "record", "--serve", "--address", "127.0.0.1", "--port"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    with subprocess.Popen(
+        [*serve, port], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(60) == 130
+        assert "Traceback" not in process.stderr.read()

@@ -1,6 +1,7 @@
 """Start of the program: `airpath`, or `python -m airpath`.
 
-It imports next to nothing before it has seen to Ctrl-C: until then Python prints a traceback.
+It imports next to nothing before it has seen to Ctrl-C: until then Python prints a traceback. SIGTERM and
+SIGHUP end it alike, so that files that are being written are removed.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -17,12 +18,14 @@ INTERRUPTED, BAD_INPUT = 130, 2
 
 def main() -> "NoReturn":
     """Run the command line; Ctrl-C ends it without a word, also while modules are still being imported."""
-    # Only Python's own handler is replaced: if the signal is ignored, as for a shell's background job, keep
-    # it.
-    is_ours = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
-    if is_ours:
+    # Only Python's own handlers are replaced: if the signal is ignored, as for a shell's background job or by
+    # nohup, keep it. Windows has no SIGHUP.
+    numbers = [_signal.SIGINT, _signal.SIGTERM, *([_signal.SIGHUP] if hasattr(_signal, "SIGHUP") else [])]
+    own = (_signal.default_int_handler, _signal.SIG_DFL)
+    ours = [number for number in numbers if _signal.getsignal(number) in own]
+    for number in ours:
         # Not as an exception: in the middle of an import it may end as another one.
-        _signal.signal(_signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+        _signal.signal(number, lambda *_: os._exit(INTERRUPTED))
     try:
         _open_closed_streams()
         try:
@@ -35,8 +38,8 @@ def main() -> "NoReturn":
                 2, f"error: airpath: {error}; see ulimit -n and ulimit -v, or install it again\n".encode()
             )
             sys.exit(BAD_INPUT)
-        if is_ours:
-            _signal.signal(_signal.SIGINT, interrupt)
+        for number in ours:
+            _signal.signal(number, interrupt)
         main()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
