@@ -79,6 +79,12 @@ def test_a_bundled_sweep_is_printed_as_a_file_to_change(tmp_path, airpath_comman
     assert airpath_command("sweep", tmp_path / "mine.toml", "--print").out == printed.out
 
 
+def test_a_sweep_is_printed_with_the_runs_that_were_asked_for(tmp_path, airpath_command):
+    printed = airpath_command("sweep", "jayanathan:table-2", "--print", "--runs", "3")
+    (tmp_path / "mine.toml").write_text(printed.out)
+    assert read_plan(tmp_path / "mine.toml").rule.max_runs == 3
+
+
 def test_runs_replace_a_precision(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text(

@@ -57,7 +57,10 @@ def command(
     security = check_dask(workers, dask, dask_wait, dask_security)
     source = find(sweep_file)
     if print_:
-        typer.echo(source.text if isinstance(source, Written) else read_plan(source).text, nl=False)
+        if isinstance(source, Written) and runs is None:
+            typer.echo(source.text, nl=False)
+        else:
+            typer.echo(read_plan(source, runs).text, nl=False)
         return
     name = source.stem if isinstance(source, Path) else source.name
     folder = out or Path("out") / name
