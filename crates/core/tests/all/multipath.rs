@@ -197,6 +197,16 @@ fn opportunistic_retransmission_frees_the_fast_path() {
     }
 }
 
+/// The SYN-ACK is lost, and its retransmission gives no sample of the RTT (Karn): the path has no pacing rate to be compared by.
+#[test]
+fn a_lost_syn_ack_delays_a_connection_by_a_timeout() {
+    let change = "change = [{ at = \"25 ms\", set.\"way[0].wired.loss\" = \"100 %\" }, { at = \"500 ms\", set.\"way[0].wired.loss\" = \"0 %\" }]";
+    let whole = file(2, &EQUAL, "linux = {}", "");
+    let flow = file(2, &EQUAL, "linux = {}", change);
+    let later = flow.received_s.unwrap() - whole.received_s.unwrap();
+    assert!((0.9..1.3).contains(&later), "{later}");
+}
+
 #[test]
 fn a_path_that_dies_is_replaced_and_used_again() {
     let change = "change = [{ at = \"3 s\", set.\"way[0].wired.loss\" = \"100 %\" }, { at = \"7 s\", set.\"way[0].wired.loss\" = \"0 %\" }]";

@@ -20,6 +20,10 @@ const OVERHEAD_PER_SEGMENT: u64 = 960 / 2;
 /// Largest send buffer: `tcp_wmem`.
 const LARGEST_BUFFER: u64 = 4 << 20;
 
+/// RTT, s, that Linux's pacing rate is for while there is no sample: an eighth of a microsecond, the unit of `srtt_us`
+/// (`tcp_update_pacing_rate`).
+const NO_SAMPLE_S: f64 = 125e-9;
+
 /// Bytes of the connection on a subflow.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
@@ -110,7 +114,7 @@ impl Path {
         let (state, rto) = (self.sender.state(), self.sender.rto());
         let (window, srtt) = (&state.window, rto.srtt());
         let gain = if window.cwnd < window.ssthresh / 2.0 { 2.0 } else { 1.2 };
-        let seconds = srtt.as_secs_f64();
+        let seconds = if srtt.is_zero() { NO_SAMPLE_S } else { srtt.as_secs_f64() };
         let in_flight = state.segments.len() as u64;
         let queued = state.max - state.una + self.queued;
         let buffer = BUFFER_PER_SEGMENT * window.segments().max(10);
@@ -124,11 +128,7 @@ impl Path {
             queued,
             memory: queued + in_flight * OVERHEAD_PER_SEGMENT,
             in_flight,
-            rate: if seconds > 0.0 {
-                gain * window.cwnd.max(in_flight as f64 * window.mss) / seconds
-            } else {
-                0.0
-            },
+            rate: gain * window.cwnd.max(in_flight as f64 * window.mss) / seconds,
             send_buffer: self.send_buffer,
         }
     }

@@ -55,13 +55,12 @@ impl Scheduler for Linux {
             return Some(self.last);
         }
         for (average, path) in self.rates.iter_mut().zip(paths) {
-            if *average <= 0.0 {
+            if *average <= 0.0 && path.is_usable {
                 *average = path.rate;
             }
         }
         let linger = |path: &usize| paths[*path].memory as f64 / self.rates[*path];
-        let rated = candidates(paths).filter(|path| self.rates[*path] > 0.0);
-        let best = rated.min_by(|one, other| linger(one).total_cmp(&linger(other)))?;
+        let best = candidates(paths).min_by(|one, other| linger(one).total_cmp(&linger(other)))?;
         if !has_room(best) {
             return None;
         }
