@@ -72,16 +72,23 @@ impl Uplink {
             let number = usize::from(ue);
             let is_due = due.iter().any(|(_, other)| *other == ue);
             let sender = &mut self.senders[number];
-            let has_data = sender.requested || sender.needed() > 0;
+            let needed = sender.needed();
+            let has_data = sender.requested || needed > 0;
             if !is_due && has_data && sender.harq.free().is_some() && cx.now >= ues[number].paused_until {
                 let estimate = sender.reception.estimate(slot);
                 let (units, framing, most) =
                     (self.setup.air.units(), self.setup.framing, self.setup.most_block);
                 let Some(largest) = self.fit(estimate, units, u64::MAX) else { continue };
                 self.rates[number] = self.bit_rate(largest);
-                let is_cut = framing.room(largest.bits) > most.saturating_add(self.headers);
-                let granted = if is_cut { self.fit(estimate, units, most) } else { Some(largest) };
-                let room = granted.map_or(0, |block| framing.room(block.bits));
+                let cut = most.saturating_add(self.headers);
+                let room = match framing.room(largest.bits) {
+                    room if room <= cut => room,
+                    // A search that is only worth its time for a UE that can be granted so much.
+                    room if needed >= most => {
+                        self.fit(estimate, units, most).map_or(room, |block| framing.room(block.bits))
+                    }
+                    _ => cut,
+                };
                 self.senders[number].counts.alone.note(framing.carried_bits(room));
             }
         }
