@@ -42,11 +42,11 @@ pub struct FlowReport {
     /// splits the connection, the ACK is the box's and may come before `received_s`.
     pub transfer_s: Option<f64>,
     /// From the start to the arrival in sequence of the last byte at the receiving application; `None`
-    /// without end or unfinished.
+    /// if unfinished, or without a size that is known at the start.
     pub received_s: Option<f64>,
     /// Payload acknowledged (received, without TCP), over the time of the transfer or of the run.
     pub goodput_bps: f64,
-    /// Size of a finite transfer.
+    /// Size of a transfer, if it is known at the start.
     pub bytes_to_send: Option<u64>,
     /// Payload acknowledged at the sender.
     pub bytes_acked: u64,

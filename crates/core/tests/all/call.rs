@@ -179,6 +179,26 @@ fn an_outage_is_one_freeze_and_the_call_recovers() {
     }
 }
 
+/// The start fills a queue of 12 s: feedback on its packets comes late, and controllers need it all the same.
+#[test]
+fn feedback_on_packets_that_waited_long_is_heard() {
+    for controller in CONTROLLERS {
+        let overrides = [
+            ("radio.variable.downlink.queue.droptail.bytes", "100 kB"),
+            ("flow.0.app.call.controller", controller),
+            ("flow.0.app.call.audio", "false"),
+            ("flow.0.app.call.min_rate", "10 kbit/s"),
+            ("flow.0.app.call.start_rate", "300 kbit/s"),
+        ];
+        let results = run(&link(&[(0.0, 0.064)], 60.0), &overrides);
+        let report = downlink(&results);
+        let reached = target(report, 20, 60);
+        assert!((0.015..0.064).contains(&reached), "{controller}: {reached} Mbit/s");
+        let delay_ms = report.receiver.frame_delay_ms.p50.unwrap();
+        assert!(delay_ms < 1000.0, "{controller}: {delay_ms} ms");
+    }
+}
+
 #[test]
 fn scream_reads_marks_and_keeps_the_queue_short() {
     let marks = [

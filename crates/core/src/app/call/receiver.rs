@@ -7,8 +7,9 @@
 //!
 //! Play-out: frames are rendered at a constant delay after capture where possible. The delay follows the 95th percentile of the
 //! last 128 frame delays plus 10 ms, by at most 100 ms per second. DEVIATION: libwebrtc estimates it by a Kalman filter of
-//! delay over frame size. Freeze: a gap between rendered frames of at least three times the mean of the last 30, and of that
-//! mean plus 150 ms (W3C webrtc-stats, freezeCount).
+//! delay over frame size. Freeze: a gap between rendered frames of at least three times the mean of the last 30, itself
+//! included, and of that mean plus 150 ms (W3C webrtc-stats, freezeCount), from the fifth gap on (libwebrtc,
+//! `VideoQualityObserver`).
 
 use super::rtcp::{Arrival, MOST_REPORTED, Message};
 use crate::app::datagram::{Datagram, Kind};
@@ -31,8 +32,9 @@ const RENDER_DELAY: Duration = Duration::from_millis(10);
 /// Rate of change of the play-out delay, relative to real time.
 const PLAYOUT_SPEED: f64 = 0.1;
 const DELAYS: usize = 128;
-/// Gaps whose mean a freeze is compared with, and by how much it is longer at least.
+/// Gaps whose mean a freeze is compared with, at most and at least, and by how much it is longer.
 const GAPS: usize = 30;
+const LEAST_GAPS: usize = 5;
 const LONGER: Duration = Duration::from_millis(150);
 
 /// A frame with at least one packet received.
@@ -298,18 +300,17 @@ impl Playout {
 
     /// Counts a gap between frames, and returns its length if it is a freeze.
     fn count_gap(&mut self, gap: Duration, report: &mut ReceivedReport) -> Duration {
-        let mut freeze = Duration::ZERO;
+        report.add_gap(gap.as_secs_f64());
         if self.gaps.len() == GAPS {
-            let mean = self.gaps.iter().sum::<u64>() / GAPS as u64;
-            if gap.as_nanos() >= (3 * mean).max(mean + LONGER.as_nanos()) {
-                report.on_freeze(gap.as_secs_f64());
-                freeze = gap;
-            }
             self.gaps.pop_front();
         }
         self.gaps.push_back(gap.as_nanos());
-        report.add_gap(gap.as_secs_f64());
-        freeze
+        let mean = self.gaps.iter().sum::<u64>() / self.gaps.len() as u64;
+        if self.gaps.len() < LEAST_GAPS || gap.as_nanos() < (3 * mean).max(mean + LONGER.as_nanos()) {
+            return Duration::ZERO;
+        }
+        report.on_freeze(gap.as_secs_f64());
+        gap
     }
 }
 
@@ -351,17 +352,19 @@ mod tests {
         assert_eq!((report.frames, report.frame_delay_ms.max), (1, Some(90.0)));
     }
 
-    /// By hand: at 30 fps gaps of 33 ms; 33 + 150 ms is a freeze, a millisecond less is none.
+    /// By hand: after 29 gaps of 33 ms 188.2 ms are 150 above the mean of 30, after four 220.5 ms above that of five.
     #[test]
     fn freezes_are_gaps_well_above_the_mean() {
-        for (gap, freezes) in [(183, 1), (182, 0)] {
+        for (before, gap, freezes) in
+            [(100, 189, 1), (100, 188, 0), (29, 189, 1), (4, 221, 1), (4, 220, 0), (3, 9000, 0)]
+        {
             let (mut playout, mut report) = (Playout::default(), ReceivedReport::new(at(0)));
-            for _ in 0..30 {
+            for _ in 0..before {
                 assert_eq!(playout.count_gap(Duration::from_millis(33), &mut report), Duration::ZERO);
             }
             let freeze = playout.count_gap(Duration::from_millis(gap), &mut report);
             let expected = if freezes > 0 { Duration::from_millis(gap) } else { Duration::ZERO };
-            assert_eq!((report.freezes, freeze), (freezes, expected), "{gap}");
+            assert_eq!((report.freezes, freeze), (freezes, expected), "{gap} after {before}");
         }
     }
 

@@ -26,8 +26,12 @@ const LONGEST_QUEUE_S: f64 = 2.0;
 const SKIP_ABOVE_S: f64 = 0.5;
 /// A packet leaves after this time although the window is full.
 const KEEPALIVE: Duration = Duration::from_millis(500);
-/// Packets are forgotten this long after they were sent: for feedback and for retransmission.
-const REMEMBERED: Duration = Duration::from_secs(3);
+/// Packets without feedback are forgotten this long after they were sent: libwebrtc, `kSendTimeHistoryWindow`.
+const REMEMBERED: Duration = Duration::from_secs(60);
+/// Packets may be requested again for three RTTs, this long at least, and for three times as long while there are few of them:
+/// libwebrtc, `RtpPacketHistory`.
+const KEPT: Duration = Duration::from_secs(1);
+const FEW_KEPT: usize = 600;
 
 /// A packet of video in the pacer's queue, or sent.
 #[derive(Clone, Copy)]
@@ -268,7 +272,9 @@ impl Sender {
     }
 
     fn keep(&mut self, now: Instant, video: Video) {
-        while self.kept.front().is_some_and(|(_, first, _)| now.since(*first) > REMEMBERED) {
+        let least = KEPT.max(self.rtt.unwrap_or_default().saturating_mul(3));
+        let longest = if self.kept.len() < FEW_KEPT { least.saturating_mul(3) } else { least };
+        while self.kept.front().is_some_and(|(_, first, _)| now.since(*first) > longest) {
             self.kept.pop_front();
         }
         if !video.is_retransmission {
