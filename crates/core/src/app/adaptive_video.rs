@@ -36,7 +36,7 @@ parameters! {
         pub segments: Option<u32>,
         /// Which level is chosen.
         pub rule: Rule,
-        /// The buffer holds this playing time at most.
+        /// The buffer holds this playing time at most, and more only if playing has to wait for a segment that does not fit.
         pub buffer: Duration = Duration::from_secs(30),
         /// Playing starts with this much in the buffer.
         pub start_buffer: Duration = Duration::from_secs(1),
@@ -131,6 +131,7 @@ impl Component for Config {
             begun: None,
             supplied: 0,
             level: 0,
+            arrived: 0,
             throughput: Throughput::default(),
             prediction: Prediction::default(),
             report: Report::default(),
@@ -198,7 +199,10 @@ struct Player {
     /// When its first bytes arrived.
     begun: Option<Instant>,
     supplied: u64,
+    /// Level of the latest segment requested.
     level: usize,
+    /// Level of the latest segment that is complete.
+    arrived: usize,
     throughput: Throughput,
     prediction: Prediction,
     report: Report,
@@ -338,6 +342,11 @@ impl Player {
         }
         self.buffer_s += self.segment_s();
         let report = &mut self.report;
+        if report.segments > 0 && self.level != self.arrived {
+            report.switches += 1;
+            self.change_sum += (self.rates[self.level] - self.rates[self.arrived]).abs();
+        }
+        self.arrived = self.level;
         report.segments += 1;
         self.rate_sum += self.rates[self.level];
         self.buffer_sum += self.buffer_s;
@@ -380,10 +389,6 @@ impl App for Player {
         }
         self.advance(now);
         let level = self.choose();
-        if self.report.segments > 0 && level != self.level {
-            self.report.switches += 1;
-            self.change_sum += (self.rates[level] - self.rates[self.level]).abs();
-        }
         (self.level, self.requested) = (level, now);
         let bytes = ((self.rates[level] * self.segment_s() / 8.0) as u64).max(1);
         self.downloading = Some(bytes);
