@@ -187,15 +187,16 @@ fn feedback_on_packets_that_waited_long_is_heard() {
             ("radio.variable.downlink.queue.droptail.bytes", "100 kB"),
             ("flow.0.app.call.controller", controller),
             ("flow.0.app.call.audio", "false"),
+            ("flow.0.app.call.both_ways", "false"),
             ("flow.0.app.call.min_rate", "10 kbit/s"),
             ("flow.0.app.call.start_rate", "300 kbit/s"),
         ];
         let results = run(&link(&[(0.0, 0.064)], 60.0), &overrides);
         let report = downlink(&results);
-        let reached = target(report, 20, 60);
+        let reached = target(report, 20, 58);
         assert!((0.015..0.064).contains(&reached), "{controller}: {reached} Mbit/s");
         let delay_ms = report.receiver.frame_delay_ms.p50.unwrap();
-        assert!(delay_ms < 1000.0, "{controller}: {delay_ms} ms");
+        assert!(delay_ms < 3000.0, "{controller}: {delay_ms} ms");
     }
 }
 
