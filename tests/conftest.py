@@ -110,18 +110,24 @@ def unit(nodeid: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark all cases of a live test except the first as slow.
+    """Mark all cases of a live test except the first as slow, and tests in a browser but the first of a file.
 
     In parallel, slow tests start first; then live tests, which wait, among tests that compute. Those that run
     alone are the last.
     """
     seen = set()
     for item in items:
-        test = item.nodeid.partition("[")[0]
-        if "live" in item.path.parts and test in seen and not item.get_closest_marker("slow"):
+        if item.get_closest_marker("slow"):
+            continue
+        if "browser" in getattr(item, "fixturenames", ()):
+            kind = str(item.path)
+        elif "live" in item.path.parts:
+            kind = item.nodeid.partition("[")[0]
+        else:
+            continue
+        if kind in seen:
             item.add_marker(pytest.mark.slow)
-        elif not item.get_closest_marker("slow"):
-            seen.add(test)
+        seen.add(kind)
     if not hasattr(config, "workerinput"):
         return
     live = [item for item in items if "live" in item.path.parts]

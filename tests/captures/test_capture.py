@@ -126,6 +126,7 @@ def test_the_counters_of_accurate_ecn_are_captured(tmp_path):
     assert acks[-1][1].endswith("ac08" + "".join(f"{value % 2**24:06x}" for value in values))
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_checksums_and_headers_are_sound(capture):
     _, file = capture("umts-384", {"tcp.timestamps": True})

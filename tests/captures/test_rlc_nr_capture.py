@@ -208,6 +208,7 @@ def test_tshark_counts_what_each_bearer_of_a_cell_counts(cell):
         assert rlc["re_establishments"] == handovers[ue] + rlc["radio_link_failures"]
 
 
+@pytest.mark.slow
 def test_tshark_reads_every_frame_of_a_cell(cell):
     frame, _, ues, frames = cell
     assert len(frames.rows) == len(frames.having(*PROTOCOLS)) > 2_000

@@ -37,6 +37,7 @@ kill -INT $capture; wait $capture || true
 """
 
 
+@pytest.mark.slow
 def test_the_analysis_counts_as_tshark_does(tmp_path):
     require(*TOOLS)
     file = tmp_path / "kernel.pcapng"

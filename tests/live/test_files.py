@@ -69,6 +69,7 @@ def test_a_live_run_leaves_the_files_of_a_simulated_one(lossy):
     assert lossy.live["lost_records"] == 0
 
 
+@pytest.mark.slow
 def test_real_flows_have_the_delays_of_the_path(lossy):
     flow = max(lossy.flows("tcp"), key=lambda flow: flow["bytes_received"])
     delay, queueing = flow["one_way_delay_ms"], flow["queueing_delay_ms"]

@@ -115,7 +115,7 @@ def client(options: argparse.Namespace) -> None:
             else:
                 connection.sendall(b"P" + options.file.read_bytes())
                 connection.shutdown(socket.SHUT_WR)
-                # Until the server's FIN has arrived: who closes before it leaves its retransmissions to the kernel.
+                # Until the server's FIN is there: its retransmissions would be left to the kernel.
                 take(connection)
         took.append(time.monotonic() - began)
     side.join()

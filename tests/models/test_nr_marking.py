@@ -36,6 +36,7 @@ def download(sender: str, queue: str) -> tuple[float, float, float]:
     return flow["goodput_bps"] / 1e6, delay["p50"], delay["p95"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sender", SENDERS)
 def test_marks_by_predicted_sojourn(sender):
     goodput, p50, p95 = download(sender, "predicted")

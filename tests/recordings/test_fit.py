@@ -251,6 +251,7 @@ def test_a_short_uplink_is_said_to_share_nothing(recorded, tmp_path, airpath_com
     assert "up.ms is shorter than half of down.ms: what both share is not fitted" in outcome.out
 
 
+@pytest.mark.slow
 def test_weights_of_at_least_zero_are_scipys():
     from scipy.optimize import nnls
 

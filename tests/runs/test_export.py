@@ -313,6 +313,7 @@ def test_ns2_lines_agree_with_counters_and_with_what_receivers_got(run, ran, exp
     assert sum((shown - noted).values()) <= in_doubt + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS)
 def test_an_ns2_packet_goes_its_way_step_by_step(run, ran, export):
     ways = {}

@@ -32,11 +32,10 @@ def rlc(name):
     [
         pytest.param(DCH + BULK + FLOOD, "radio.dch.downlink (UE 0): 41", id="bearer"),
         # With a huge bandwidth-delay product.
-        pytest.param(f'[wired]\ndelay = "20 s"\n{DCH}{FLOOD}', "link: 41", id="wire"),
-        pytest.param(rlc("am"), "radio.dch.downlink (UE 0): ", id="am"),
+        pytest.param(f'[wired]\ndelay = "20 s"\n{DCH}{FLOOD}', "link: 41", id="wire", marks=pytest.mark.slow),
         *(
             pytest.param(rlc(name), "radio.dch.downlink (UE 0): ", id=name, marks=pytest.mark.slow)
-            for name in ("um", "fixed_delay_arq")
+            for name in ("am", "um", "fixed_delay_arq")
         ),
     ],
 )

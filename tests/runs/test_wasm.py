@@ -56,6 +56,7 @@ def test_it_is_small_enough_to_be_loaded(wasm):
     assert len(gzip.compress(wasm.read_bytes())) < MOST_GZIP_BYTES
 
 
+@pytest.mark.slow
 def test_it_knows_version_streams_and_bundled_scenarios(engine):
     engine.call("about")
     told = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "scenarios": _core.bundled()}
@@ -86,6 +87,7 @@ def test_same_seed_same_octets_as_native(engine, name):
     assert engine.answer().decode() == native.results()
 
 
+@pytest.mark.slow
 def test_the_same_errors(engine):
     text = _core.bundled()["umts-384"]
     for changes in (
@@ -105,6 +107,7 @@ def test_the_same_errors(engine):
     assert json.loads(engine.answer())["hint"] == "write text in UTF-8"
 
 
+@pytest.mark.slow
 def test_a_capture_is_analysed_as_native(engine, tmp_path):
     file = tmp_path / "capture.pcapng"
     file.write_bytes(airpath.run("umts-384", capture=True, probes=()).capture)

@@ -88,6 +88,7 @@ def test_a_sweep_has_its_workers_and_a_reproduction_its_journal(there, tmp_path)
     assert status == 0 and (tmp_path / "paper" / "index.html").exists(), told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("live", "umts-384", "--", "true"), ("doctor",)])
 def test_a_live_link_is_refused_as_it_needs_linux(there, command):
     status, told = there(*command)

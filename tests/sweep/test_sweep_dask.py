@@ -164,6 +164,7 @@ def test_a_scheduler_that_goes_away_leaves_what_is_done(
     assert rows_of(out) == local
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_is_not_waited_for_long(tmp_path, airpath_command, monkeypatch):
     monkeypatch.setattr(cluster_module, "CONNECT_S", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
