@@ -74,6 +74,9 @@ class Net(_core.Net):
         check_seed(seed)
         if not 0 < mtu < 65_536:
             raise ScenarioError("mtu", f"{mtu} is no size of an IP packet", "write a number from 1 to 65535")
+        if not 0 <= most_inside < 2**64:
+            problem = f"{most_inside} is no number of packets"
+            raise ScenarioError("most_inside", problem, "write a whole number of packets, such as 1 << 18")
         check_probes(probes)
         text = (scenario if isinstance(scenario, Scenario) else load(scenario)).text
         net = super().__new__(cls, text, seed, mtu, capture, list(probes), most_inside)

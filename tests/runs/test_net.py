@@ -141,6 +141,11 @@ def test_jitter_of_a_bearer_reorders_nothing_where_that_of_netem_does():
             airpath.ScenarioError,
             "mtu: 70000 is no size of an IP packet",
         ),
+        (
+            lambda _: airpath.Net("umts-384", most_inside=-1),
+            airpath.ScenarioError,
+            "most_inside: -1 is no number of packets",
+        ),
         (lambda _: airpath.Net("umts-384", seed=-1), airpath.ScenarioError, "seed: -1 is out of range"),
         (lambda _: airpath.Net("umts-384", probes=["x"]), airpath.ScenarioError, "there is no probe 'x'"),
     ],

@@ -126,6 +126,8 @@ def test_only_the_probes_asked_for_are_recorded():
     assert result.capture == b""
     with pytest.raises(airpath.ScenarioError, match="no probe"):
         airpath.run("umts-64", probes=("rtt",))
+    with pytest.raises(airpath.ScenarioError, match=r"'rtt_sample' is a text; write a list"):
+        airpath.run("umts-64", probes="rtt_sample")
 
 
 def test_a_kind_without_events_has_empty_columns():

@@ -242,6 +242,8 @@ def check_seed(seed: int) -> None:
 
 def check_probes(probes: Sequence[str]) -> None:
     """Raise a `ScenarioError` if there is no such kind of event."""
+    if isinstance(probes, str):  # Its characters would be taken for kinds.
+        raise ScenarioError("probes", f"'{probes}' is a text", 'write a list, such as ["rtt_sample"]')
     known = list(_core.probes())
     for probe in probes:
         if probe not in known:
