@@ -446,6 +446,15 @@ impl Packet {
         self.form = Form::TCP;
     }
 
+    /// Overwrites the numbers that [`Packet::clear`] keeps, so that tests see code that sends one without setting it.
+    #[cfg(debug_assertions)]
+    pub(crate) fn spoil(&mut self) {
+        const BAD: u32 = 0xbad;
+        (self.seq, self.ack, self.ts_val, self.ts_ecr) = (BAD, BAD, BAD, BAD);
+        (self.len, self.payload, self.window, self.identification) = (BAD, BAD, BAD as u16, BAD as u16);
+        (self.ue, self.flow, self.sent_at) = (BAD as u16, BAD as u16, Instant::NEVER);
+    }
+
     /// Readable TCP, or why not.
     #[inline]
     pub const fn kind(&self) -> Kind {

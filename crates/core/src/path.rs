@@ -328,9 +328,11 @@ impl Path {
         self.outputs.pop_front()
     }
 
-    /// A packet from the pool, cleared: see [`Packet::clear`].
+    /// A packet from the pool, as new but for its number.
     pub fn packet(&mut self) -> Box<Packet> {
-        self.engine.packet()
+        let mut packet = self.engine.packet();
+        *packet = Packet { id: packet.id, ..Packet::default() };
+        packet
     }
 
     /// Gives a packet that came out back to the pool.

@@ -371,7 +371,11 @@ impl<'a> Cx<'a> {
     /// A packet from the pool, cleared: see [`Packet::clear`].
     #[inline]
     pub fn packet(&mut self) -> Box<Packet> {
-        self.engine.packet()
+        #[cfg_attr(not(debug_assertions), expect(unused_mut, reason = "only debug builds spoil packets"))]
+        let mut packet = self.engine.packet();
+        #[cfg(debug_assertions)]
+        packet.spoil();
+        packet
     }
 
     /// Gives a packet that the element has copied, or made outside of the pool, a new ID, and reports it.

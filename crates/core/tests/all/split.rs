@@ -247,6 +247,41 @@ fn a_lost_window_update_is_made_good_by_a_probe() {
     assert!(probes > 20, "{probes}");
 }
 
+/// Probes without data, as Linux sends them, while the box's window is closed and all of its ACKs are lost.
+#[test]
+fn empty_probes_carry_nothing_and_open_the_window_again() {
+    let text = r#"
+        duration = "300 s"
+        middlebox = [{ split = {} }]
+        change = [
+            { at = "1 s", set."wired.uplink.loss" = "100 %" },
+            { at = "31 s", set."wired.uplink.loss" = "0 %" },
+        ]
+        wired = { rate = "100 Mbit/s", delay = "1 ms" }
+        [radio.dch.downlink]
+        rate = "64 kbit/s"
+        delay = "10 ms"
+        [radio.dch.uplink]
+        rate = "64 kbit/s"
+        delay = "10 ms"
+        [tcp]
+        profile = "linux"
+        [[flow]]
+        app.file.size = "200000 B"
+    "#;
+    let results = run(text, &[], 1);
+    assert_eq!((results.flows[0].bytes_acked, results.flows[0].bytes_received), (200_000, 200_000));
+    // 200 kB in packets of 1500 B at 64 kbit/s last 26 s; the window is open again within a probe's interval after 31 s.
+    assert!(
+        (57.0..85.0).contains(&results.flows[0].transfer_s.unwrap()),
+        "{:?}",
+        results.flows[0].transfer_s
+    );
+    // Nothing is lost on the way to the box, and its sender keeps to the window: whatever is beyond was never sent.
+    let whole = run(text, &[("change", "[]")], 1);
+    assert_eq!(connection(&whole)["receiver"]["beyond_window"], 0);
+}
+
 #[test]
 fn with_a_large_buffer_it_is_at_least_as_fast_as_end_to_end() {
     let text = SLOW_RADIO.replace("64 kbit/s", "2 Mbit/s");

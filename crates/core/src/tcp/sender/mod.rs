@@ -315,6 +315,7 @@ impl Sender {
         packet.seq = self.handshake.wire_seq(transmit.seq).wrapping_sub(1);
         packet.ack = self.handshake.wire_ack(0);
         packet.flags = Flags::ACK;
+        packet.payload = 0;
         packet.len = self.template.header_bytes;
         packet.window = self.template.window_field;
         if let Some(ecn) = &self.tx.ecn {
