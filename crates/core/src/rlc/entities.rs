@@ -214,6 +214,8 @@ pub struct Ttis {
     /// Octets of a PDU that the rate of the bearer counts, without the header. 1 where a PDU fills the room of a TTI,
     /// which is counted in octets then.
     pub payload: u64,
+    /// Octets that the largest PDU needs which cannot be cut: with less room in a TTI it is never sent.
+    pub least: u64,
     /// Correlation of losses within a TTI.
     pub errors: Errors,
     /// Size of the sequence number space.
@@ -239,12 +241,24 @@ impl Ttis {
         }
         let octets = rate.bytes_in(tti);
         if octets != 0 && octets.is_multiple_of(payload) {
-            return Ok(());
+            return self.check_room(rate);
         }
         let message = format!(
             "a TTI of {tti} at {rate} carries {octets} B, which is no whole number of PDUs with {payload} B of payload"
         );
         Err(ScenarioError::new("pdu", message, "change the PDU's size, the TTI or the rate of the bearer"))
+    }
+
+    /// Refuses a TTI without room for a PDU that cannot be cut. A cell that grants rooms has no rate.
+    pub(crate) fn check_room(&self, rate: Bitrate) -> Result<(), ScenarioError> {
+        let Self { tti, least, .. } = *self;
+        let octets = rate.bytes_in(tti);
+        if octets >= least {
+            return Ok(());
+        }
+        let message = format!("a TTI of {tti} at {rate} carries {octets} B, less than a PDU may need");
+        let hint = format!("lengthen it, or raise the rate of the bearer: {least} B or more");
+        Err(ScenarioError::new("tti", message, hint))
     }
 }
 
@@ -295,6 +309,7 @@ mod tests {
             tti,
             offset,
             payload: 40,
+            least: 1,
             errors: Errors::PerTti,
             sequence_numbers: 4096,
             retransmits: true,

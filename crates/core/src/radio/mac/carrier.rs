@@ -171,6 +171,12 @@ impl Carrier {
         true
     }
 
+    /// The TTI that starts now has no room for what the entity has: it tries again in the next one.
+    #[cold]
+    pub fn skip(&mut self, now: Instant) {
+        self.free_at = now + self.spacing;
+    }
+
     /// A TTI for the entity started, and the entity has `more` to send.
     #[inline]
     pub fn begun(&mut self, now: Instant, more: bool) {

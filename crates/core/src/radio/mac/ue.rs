@@ -363,13 +363,18 @@ impl Ue {
         let (dir, Some(uplink)) = (Dir::Uplink, &mut self.uplink) else { return };
         let mut tti = uplink.spare.take();
         self.pair.build_tti(cx, dir, uplink.room, &mut tti, &mut work.report);
-        if tti.is_empty() {
+        let is_empty = tti.is_empty();
+        if is_empty {
             uplink.spare.keep(tti);
         } else {
             uplink.transmit(cx, self.pair.bearer(dir), tti, &work.report);
         }
         self.pair.settle_sent(cx, dir, &mut work.report);
-        uplink.begun(cx.now, self.pair.deadline(dir) <= cx.now);
+        let has_more = self.pair.deadline(dir) <= cx.now;
+        if is_empty && has_more {
+            uplink.skip(cx.now);
+        }
+        uplink.begun(cx.now, has_more);
         self.plan_uplink(cx.now);
     }
 

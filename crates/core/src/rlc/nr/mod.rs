@@ -17,25 +17,7 @@ pub use encoder::Encoder;
 pub use timers::{Repair, remarks};
 
 use super::{SduEnd, Tti};
-use crate::error::ScenarioError;
 use crate::pdcp::Content;
-use crate::time::Duration;
-use crate::units::Bitrate;
-
-/// A STATUS PDU that names a segment, with a NACK range, 18 bits and MAC's subheader, has 13 octets.
-const LEAST_ROOM: u64 = 16;
-
-/// Refuses TTIs of a bearer of this rate in which nothing fits; those of a cell that grants rooms have no rate.
-pub(super) fn check_room(tti: Duration, rate: Bitrate) -> Result<(), ScenarioError> {
-    let octets = rate.bytes_in(tti);
-    if rate == Bitrate::default() || octets >= LEAST_ROOM {
-        return Ok(());
-    }
-    let message =
-        format!("a TTI of {tti} at {rate} carries {octets} B, less than a STATUS PDU of NR may need");
-    let hint = format!("lengthen it, or raise the rate of the bearer: {LEAST_ROOM} B or more");
-    Err(ScenarioError::new("tti", message, hint))
-}
 
 /// Adds a data PDU to a TTI.
 #[inline]

@@ -77,6 +77,16 @@ fn acknowledged_mode_repairs_what_the_channel_loses() {
 fn what_cannot_work_is_refused_by_its_key() {
     let error = |overrides: &[(&str, &str)]| parse(overrides).unwrap_err();
     assert_eq!(
+        error(&[UM[0], UM[1], ("radio.dch.downlink.rate", "16 kbit/s")]),
+        "radio.dch.downlink.rlc.um_lte.tti: a TTI of 1 ms at 16 kbit/s carries 2 B, less than a PDU may need; lengthen \
+         it, or raise the rate of the bearer: 3 B or more"
+    );
+    assert_eq!(
+        error(&[AM[0], AM[1], ("radio.dch.activity.shared", "{ after = \"1 s\", rate = \"32 kbit/s\" }")]),
+        "radio.dch.activity.shared.rate: a TTI of 1 ms at 32 kbit/s carries 4 B, less than a PDU may need; raise it, or \
+         lengthen the TTI of the downlink: 8 B or more"
+    );
+    assert_eq!(
         error(&AM[..1]),
         "radio.dch.uplink.rlc: rlc.none does not work with rlc.am_lte in the downlink; write rlc.am_lte in both \
          directions: its STATUS PDUs go the other way"

@@ -172,8 +172,8 @@ fn what_cannot_work_is_refused_by_its_key() {
     );
     assert_eq!(
         error(&[AM[0], AM[1], ("radio.dch.uplink.rate", "96 kbit/s")]),
-        "radio.dch.uplink.rlc.am_nr.tti: a TTI of 1 ms at 96 kbit/s carries 12 B, less than a STATUS PDU of NR may \
-         need; lengthen it, or raise the rate of the bearer: 16 B or more"
+        "radio.dch.uplink.rlc.am_nr.tti: a TTI of 1 ms at 96 kbit/s carries 12 B, less than a PDU may need; \
+          lengthen it, or raise the rate of the bearer: 16 B or more"
     );
     assert_eq!(
         error(&[AM[0], AM[1], ("radio.dch.uplink.pdcp.sn", "12")]),

@@ -84,9 +84,28 @@ impl Config {
         }
         validate_pair(Dir::BOTH.map(|dir| self.bearer(dir)))?;
         self.validate_classes()?;
+        self.validate_shared()?;
         self.activity
             .as_ref()
             .map_or(Ok(()), |own| own.validate(self.offers()).map_err(|error| error.under("activity")))
+    }
+
+    /// Refuses a rate of CELL_FACH at which a TTI has no room for a PDU.
+    fn validate_shared(&self) -> Result<(), ScenarioError> {
+        let Some(shared) = self.activity.as_ref().and_then(|own| own.shared.as_ref()) else { return Ok(()) };
+        for dir in Dir::BOTH {
+            for ttis in self.bearers(dir).filter_map(|bearer| bearer.rlc.ttis()) {
+                ttis.check_room(shared.rate).map_err(|error| {
+                    let hint = format!(
+                        "raise it, or lengthen the TTI of the {}: {} B or more",
+                        dir.name(),
+                        ttis.least
+                    );
+                    ScenarioError::new("activity.shared.rate", error.message, hint)
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Slots of rlc.fixed_delay_arq have one length, that of the dedicated channel.

@@ -122,12 +122,16 @@ impl Ue {
         let carrier = &mut self.carriers[dir.index()];
         let mut tti = carrier.spare.take();
         self.pair.build_tti(cx, dir, carrier.room, &mut tti, report);
-        if tti.is_empty() {
+        let is_empty = tti.is_empty();
+        if is_empty {
             carrier.spare.keep(tti);
         } else {
             carrier.transmit(cx, self.pair.bearer(dir), tti, report);
         }
         self.pair.settle_sent(cx, dir, report);
+        if is_empty && self.pair.deadline(dir) <= cx.now {
+            self.carriers[dir.index()].skip(cx.now);
+        }
         self.plan(cx.now, dir);
     }
 

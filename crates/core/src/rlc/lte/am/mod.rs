@@ -37,6 +37,8 @@ use crate::rlc::{self, Component, Encode, End, Ttis, lte};
 use crate::time::Duration;
 use crate::units::Bitrate;
 
+/// Octets of a STATUS PDU with a NACK of a segment (§6.2.1.6), which is larger than a segment of one octet.
+const LEAST_ROOM: u64 = 8;
 /// AM_Window_Size (§7.2): half of the sequence numbers.
 const WINDOW: u64 = 512;
 /// SN has 10 bits (§6.2.2.3).
@@ -51,7 +53,7 @@ impl Component for Config {
     fn ttis(&self) -> Option<Ttis> {
         let Self { tti, offset, errors, .. } = *self;
         let (sequence_numbers, retransmits) = (SEQUENCE_NUMBERS, true);
-        Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, retransmits })
+        Some(Ttis { tti, offset, payload: 1, least: LEAST_ROOM, errors, sequence_numbers, retransmits })
     }
 
     fn harq_timer(&self) -> Option<(&'static str, Duration)> {

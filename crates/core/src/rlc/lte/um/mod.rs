@@ -65,7 +65,15 @@ impl Component for Config {
     fn ttis(&self) -> Option<Ttis> {
         let Self { tti, offset, errors, .. } = *self;
         let sequence_numbers = self.sequence_numbers();
-        Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, retransmits: false })
+        Some(Ttis {
+            tti,
+            offset,
+            payload: 1,
+            least: self.header_octets() + 1,
+            errors,
+            sequence_numbers,
+            retransmits: false,
+        })
     }
 
     fn harq_timer(&self) -> Option<(&'static str, Duration)> {

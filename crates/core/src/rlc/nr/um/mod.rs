@@ -39,6 +39,9 @@ parameters! {
     }
 }
 
+/// Octets of a segment's SO (§6.2.2.3), MAC's subheader (TS 38.321 §6.1.2) and one octet of data.
+const SO_AND_MORE: u64 = 2 + 2 + 1;
+
 impl Config {
     /// Octets of the header of a UMD PDU with a segment, without SO (§6.2.2.3).
     const fn header_octets(&self) -> u64 {
@@ -71,7 +74,15 @@ impl Component for Config {
     fn ttis(&self) -> Option<Ttis> {
         let Self { tti, offset, errors, .. } = *self;
         let sequence_numbers = 1 << self.sn;
-        Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, retransmits: false })
+        Some(Ttis {
+            tti,
+            offset,
+            payload: 1,
+            least: self.header_octets() + SO_AND_MORE,
+            errors,
+            sequence_numbers,
+            retransmits: false,
+        })
     }
 
     fn harq_timer(&self) -> Option<(&'static str, Duration)> {
@@ -86,9 +97,8 @@ impl Component for Config {
         Some(Box::new(nr::Encoder::um(self.sn, pdcp.sn)))
     }
 
-    fn validate(&self, rate: Bitrate) -> Result<(), ScenarioError> {
+    fn validate(&self, _rate: Bitrate) -> Result<(), ScenarioError> {
         lte::check(self.tti, None)?;
-        nr::check_room(self.tti, rate)?;
         if !matches!(self.sn, 6 | 12) {
             let message = format!("is {}, which is no size of a sequence number", self.sn);
             return Err(ScenarioError::new("sn", message, "write 6 or 12"));
