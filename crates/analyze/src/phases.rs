@@ -96,8 +96,11 @@ impl Phases {
         let spending = main.and_then(|flow| flow.spending);
         let from_s = spending.map(|spending| at_s(spending.from));
         if life.has_syn {
-            // Data in the SYN precedes the end of the handshake.
-            let established_s = life.established_at.map_or(from_s.unwrap_or(end_s), at_s);
+            // Data in the SYN precedes the end of the handshake. With data and without the ACKs of the other direction,
+            // that end is not known.
+            let has_data = main.is_some_and(|flow| flow.bytes > 0);
+            let unknown_s = from_s.unwrap_or(if has_data { 0.0 } else { end_s });
+            let established_s = life.established_at.map_or(unknown_s, at_s);
             phases.until(from_s.map_or(established_s, |from_s| from_s.min(established_s)), Phase::Handshake);
         }
         let Some(spending) = spending else {
@@ -110,7 +113,8 @@ impl Phases {
             until_s += seconds;
             phases.until(until_s, Phase::from(*part));
         }
-        let others = flows.iter().filter_map(|flow| flow.spending);
+        let others = flows.iter().filter(|flow| main.is_none_or(|main| !std::ptr::eq(*flow, main)));
+        let others = others.filter_map(|flow| flow.spending);
         let others_s = others.map(|other| at_s(other.from) + other.parts.iter().map(|(_, s)| s).sum::<f64>());
         phases.until(others_s.fold(0.0, f64::max).min(end_s), Phase::OtherDirection);
         phases.until(end_s, Phase::NoData);
@@ -195,6 +199,8 @@ mod tests {
         assert!((phases.active_s - 0.8).abs() < 1e-9);
         let unknown = Phases::of(life(false, None), &flows(None));
         assert_eq!(ends(&unknown), [(Phase::Unknown, 1000)]);
+        let one_way = Phases::of(life(true, None), &flows(None));
+        assert_eq!(ends(&one_way), [(Phase::Unknown, 1000)]);
         assert_eq!(ends(&Phases::of(life(true, None), &[])), [(Phase::Handshake, 1000)]);
         assert_eq!(ends(&Phases::of(life(false, None), &[])), [(Phase::NoData, 1000)]);
     }

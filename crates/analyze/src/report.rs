@@ -302,6 +302,12 @@ fn not_known(connection: &Connection, ends: &View, observed: &[Observed]) -> Vec
             let bytes = flow.counters.unseen_bytes;
             say(&format!("{bytes} bytes of {name} were acknowledged and are not in the capture"));
         }
+        if view.lacks_options > 0 && flow.counters.retransmissions > 0 {
+            say(&format!(
+                "the causes of retransmissions of {name}: options of {} segments cannot be read, perhaps SACK blocks among them",
+                view.lacks_options
+            ));
+        }
         if flow.forgotten() > 0 {
             say(&format!("what became of {} segments of {name}: too many were in flight", flow.forgotten()));
         }

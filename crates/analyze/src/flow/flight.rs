@@ -30,8 +30,8 @@ pub struct Flight {
 /// Flight and windows as reported.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Most bytes in flight.
-    pub max_bytes: u64,
+    /// Most bytes in flight; `None`, as the mean, without a captured ACK.
+    pub max_bytes: Option<u64>,
     /// Mean over the time from the first data to the last ACK.
     pub mean_bytes: Option<f64>,
     /// Share of this time in which nothing was in flight.
@@ -113,7 +113,7 @@ impl Flight {
     pub fn report(&self, start: Instant) -> Report {
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
         Report {
-            max_bytes: self.largest,
+            max_bytes: Some(self.largest),
             mean_bytes: share(self.byte_seconds, self.total_s),
             idle_share: share(self.idle_s, self.total_s),
             window_limited_share: share(self.limited_s, self.known_window_s),

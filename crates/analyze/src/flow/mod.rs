@@ -17,7 +17,7 @@ use crate::acks::Acks;
 use crate::delivery::Delivery;
 use crate::segment::{ACK, FIN, PSH, RST, SYN, Segment};
 use crate::sequence::Sequence;
-use crate::series::Series;
+use crate::series::{Curve, Series};
 use causes::{Causes, Place};
 use flight::Flight;
 use late::{Filling, Late};
@@ -476,6 +476,21 @@ impl Flow {
             && self.first_data.is_some()
         {
             self.flight.set(now, max - una.min(max), self.full_segment());
+        }
+    }
+
+    /// Bytes in flight and windows. Without a captured ACK nothing says what had arrived.
+    pub fn flight(&self, start: Instant) -> flight::Report {
+        let report = self.flight.report(start);
+        if self.first_ack.is_some() {
+            return report;
+        }
+        flight::Report {
+            max_bytes: None,
+            mean_bytes: None,
+            idle_share: None,
+            over_time: Curve::default(),
+            ..report
         }
     }
 

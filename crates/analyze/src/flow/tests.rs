@@ -344,7 +344,7 @@ fn the_time_with_a_full_window_and_with_nothing_in_flight_is_measured() {
     let report = script.flow.flight.report(at(0));
     // 100 of 400 ms with less than a segment left of 4500 bytes, 200 with nothing in flight.
     assert_eq!((report.window_limited_share, report.idle_share), (Some(0.25), Some(0.5)));
-    assert_eq!((report.max_bytes, report.mean_bytes), (4000, Some(1500.0)));
+    assert_eq!((report.max_bytes, report.mean_bytes), (Some(4000), Some(1500.0)));
     script.window = 0;
     script.ack(500, 6);
     script.send(800, 6 * MSS, 1, 0);

@@ -168,7 +168,7 @@ pub(super) fn of_flow(
     let goodput_bps = duration_s.map(|seconds| bytes as f64 * 8.0 / seconds);
     let viewpoint = view.viewpoint(side);
     let rtt = of_rtt(flow, start);
-    let flight = flight_as_seen(flow.flight.report(start), viewpoint);
+    let flight = flight_as_seen(flow.flight(start), viewpoint);
     let rate = flow.delivery.report();
     let path = seen.far.and_then(|far| of_path(connection, side, seen.near, far));
     let at_receiver = seen.far.map(|far| of_receiver(&connection.views[far], side));
@@ -191,7 +191,7 @@ pub(super) fn of_flow(
         retransmissions: flow.counters.retransmissions,
         zero_windows: flight.zero_windows,
         window_probes: flow.counters.window_probes,
-        max_flight_bytes: flight.max_bytes,
+        max_flight_bytes: flight.max_bytes.unwrap_or_default(),
     };
     FlowReport {
         sender,
