@@ -15,6 +15,8 @@ const MOST_OPPORTUNITIES: u64 = 1 << 26;
 
 /// The longest period of a trace that [`constant`] makes, in milliseconds.
 const LONGEST_CONSTANT_MS: u32 = 60_000;
+/// The highest rate that it makes a trace of, in bit/s: more lines take longer to write than a user waits.
+const HIGHEST_CONSTANT_BPS: u128 = 1_000_000_000_000;
 
 /// Rate of one opportunity of 1500 bytes in each millisecond, in bit/s.
 const BPS_OF_ONE_PER_MS: u64 = 12_000_000;
@@ -149,9 +151,9 @@ pub fn constant(rate: Bitrate) -> Result<Trace, ScenarioError> {
         .filter(|(count, ..)| (1..=u128::from(MOST_OPPORTUNITIES)).contains(count))
         .min_by(|(_, off, period), (_, other_off, other)| (off * other).cmp(&(other_off * period)));
     let lowest = unit / u128::from(LONGEST_CONSTANT_MS);
-    let Some((count, _, period)) = nearest.filter(|_| bps >= lowest) else {
+    let Some((count, _, period)) = nearest.filter(|_| (lowest..=HIGHEST_CONSTANT_BPS).contains(&bps)) else {
         let message = format!("{rate} is no rate of a trace");
-        return Err(ScenarioError::new("", message, "write a rate from \"200 bit/s\" to \"800000 Gbit/s\""));
+        return Err(ScenarioError::new("", message, "write a rate from \"200 bit/s\" to \"1000 Gbit/s\""));
     };
     Ok(Trace::from_times((1..=count).map(|number| (number * period).div_ceil(count) as u32)))
 }
@@ -323,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_no_trace_has_is_refused() {
-        for rate in ["0 bit/s", "199 bit/s", "900000 Gbit/s", "18000000000 Gbit/s"] {
+        for rate in ["0 bit/s", "199 bit/s", "1001 Gbit/s", "18000000000 Gbit/s"] {
             let error = constant(rate.parse().unwrap()).unwrap_err();
             assert!(error.hint.contains("200 bit/s"), "{rate}: {error}");
         }
