@@ -396,7 +396,8 @@ impl Config {
             return error("initial_window", message, &hint);
         }
         if self.advertised_window() < payload {
-            let message = format!("a window of {} is below one segment of {payload} B", self.receive_buffer);
+            let window = self.advertised_window();
+            let message = format!("its window of {window} B is below one segment of {payload} B");
             return error("receive_buffer", message, "write a buffer of several segments, such as \"64 kB\"");
         }
         if self.receive_buffer_max.is_some_and(|most| most < self.receive_buffer) {

@@ -800,7 +800,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [tcp] | dupack_threshold = 0
         tcp.dupack_threshold: every ACK would be a loss; write 3 (RFC 5681)
     [tcp] | receive_buffer = "1459 B"
-        tcp.receive_buffer: a window of 1459 B is below one segment of 1460 B; write a buffer of several segments, such as "64 kB"
+        tcp.receive_buffer: its window of 1459 B is below one segment of 1460 B; write a buffer of several segments, such as "64 kB"
     [tcp] | ack_every = 0
         tcp.ack_every: an ACK every 0 segments; write 1 or 2 (RFC 5681), or up to 8
     [tcp] | ack_every = 9
