@@ -190,7 +190,8 @@ def in_words(row: Row) -> list[str]:
             else ""
         ),
         f"{_dupacks(flow['counters'])}; {counted(late['late_segments'], 'segment')} overtaken",
-        f"bytes in flight: mean {number_text(flight['mean_bytes'])}, most {number_text(flight['max_bytes'])}; "
+        f"bytes in flight: mean {number_text(flight['mean_bytes'])}, "
+        f"most {number_text(flight['max_bytes'])}; "
         f"receive window full {number_text(percent(flight['window_limited_share']), 1)} % of the time, "
         f"{counted(flight['zero_windows'], 'zero window')}, "
         f"{counted(flow['counters']['window_probes'], 'probe')}",
