@@ -214,7 +214,8 @@ pub struct Ttis {
     /// Octets of a PDU that the rate of the bearer counts, without the header. 1 where a PDU fills the room of a TTI,
     /// which is counted in octets then.
     pub payload: u64,
-    /// Octets that the largest PDU needs which cannot be cut: with less room in a TTI it is never sent.
+    /// Octets that the largest PDU needs which cannot be cut: with less room in a TTI it is never sent. 0 where PDUs have a size
+    /// of their own: at a low rate a PDU takes several TTIs.
     pub least: u64,
     /// Correlation of losses within a TTI.
     pub errors: Errors,

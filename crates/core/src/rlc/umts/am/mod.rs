@@ -44,7 +44,7 @@ impl Component for Config {
     fn ttis(&self) -> Option<Ttis> {
         let (payload, sequence_numbers, retransmits) = (self.payload(), config::SEQUENCE_NUMBERS, true);
         let Self { tti, offset, errors, .. } = *self;
-        Some(Ttis { tti, offset, payload, least: 1, errors, sequence_numbers, retransmits })
+        Some(Ttis { tti, offset, payload, least: 0, errors, sequence_numbers, retransmits })
     }
 
     fn pdu_octets(&self) -> Option<u64> {

@@ -52,7 +52,7 @@ impl Component for Config {
     fn ttis(&self) -> Option<Ttis> {
         let (payload, sequence_numbers, retransmits) = (self.pdu.as_u64(), SEQUENCE_NUMBERS, false);
         let Self { tti, offset, errors, .. } = *self;
-        Some(Ttis { tti, offset, payload, least: 1, errors, sequence_numbers, retransmits })
+        Some(Ttis { tti, offset, payload, least: 0, errors, sequence_numbers, retransmits })
     }
 
     fn pdu_octets(&self) -> Option<u64> {
