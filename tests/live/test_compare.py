@@ -63,6 +63,7 @@ def compare(marker, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_the_kernel_carries_the_same_bytes_as_the_simulator(compare):
     said, out, printed = compare(DOWNLOAD, "--runs", 2, "--cc", "reno")
     (one,) = said["comparisons"]
