@@ -107,7 +107,7 @@ endef
 .PHONY: test
 # Where a property test does not say how many cases it draws: an eighth of proptest's, a quarter in test-all.
 test: export PROPTEST_CASES ?= 32
-test: build ## run the tests, Rust's and Python's at once, without the slow ones (three to ten minutes)
+test: build ## run the tests, Rust's and Python's at once, without the slow ones (four to eight minutes)
 	$(call BOTH,-m 'not slow',$(RUST_TESTED),)
 
 .PHONY: test-all
