@@ -16,7 +16,7 @@ from airpath.recordings.recording import Recording
 WARM_S = 2.0
 """The beginning of a phase is left out: the sender does not fill the link yet."""
 NEAR = 1.2
-"""Questions are used for the clocks whose round trip is at most so many times the least one."""
+"""Answers are used for the clocks if their RTT is at most so many times the lowest one."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Clocks:
 
 
 def clocks_of(recorded: Sequence[Recorded]) -> Clocks:
-    """Compare the clocks by the questions with the least round trips: halfway, the other clock was read.
+    """Compare the clocks by the questions with the lowest RTTs: halfway, the other clock was read.
 
-    Of a longer round trip one half may have waited in the queue that a phase fills: the clocks would seem to
-    differ by half of that.
+    A longer RTT may contain a wait in one direction, in the queue that a phase fills: half of the wait would
+    seem to be a difference of the clocks.
     """
     rows = np.array([row for one in recorded for row in one.client.clocks], dtype=np.float64).reshape(-1, 3)
     if len(rows) == 0:

@@ -15,7 +15,7 @@ from airpath.recordings.own.saturator import Saturator
 REPORT_S = 0.01
 CLOCK_S = 1.0
 QUIET_S = 0.3
-"""A phase begins without data and trains: what is asked of the clock then waits behind nothing."""
+"""A phase begins without data and trains: packets that ask for the clock then wait in no queue."""
 QUIET_CLOCK_S = 0.02
 """Time between two questions while this end sends nothing else."""
 CHECK_S = 1.0
@@ -25,9 +25,9 @@ TRAIN_PACKETS = 10
 BURST = 32
 """Packets that are sent at most before arrivals are looked at."""
 DRAIN_S = 1.0
-"""How long a phase goes on after its sender stopped, and after the last packet of data."""
+"""How long a phase lasts after its sender stopped, and after the last packet of data."""
 LONGEST_DRAIN_S = 10.0
-"""How long it goes on after its sender stopped at most."""
+"""How long it lasts after its sender stopped at most."""
 BUFFER_BYTES = 4_000_000
 IDLE_S = 0.005
 
