@@ -446,8 +446,7 @@ impl Packet {
         self.form = Form::TCP;
     }
 
-    /// Overwrites the numbers that [`Packet::clear`] keeps, so that tests see code that sends one without setting it.
-    #[cfg(debug_assertions)]
+    /// Overwrites the numbers that [`Packet::clear`] keeps: in debug builds a packet with a number that was not set is wrong.
     pub(crate) fn spoil(&mut self) {
         const BAD: u32 = 0xbad;
         (self.seq, self.ack, self.ts_val, self.ts_ecr) = (BAD, BAD, BAD, BAD);

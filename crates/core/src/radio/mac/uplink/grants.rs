@@ -76,20 +76,10 @@ impl Uplink {
             let has_data = sender.requested || needed > 0;
             if !is_due && has_data && sender.harq.free().is_some() && cx.now >= ues[number].paused_until {
                 let estimate = sender.reception.estimate(slot);
-                let (units, framing, most) =
-                    (self.setup.air.units(), self.setup.framing, self.setup.most_block);
-                let Some(largest) = self.fit(estimate, units, u64::MAX) else { continue };
+                let Some(largest) = self.fit(estimate, self.setup.air.units(), u64::MAX) else { continue };
                 self.rates[number] = self.bit_rate(largest);
-                let cut = most.saturating_add(self.headers);
-                let room = match framing.room(largest.bits) {
-                    room if room <= cut => room,
-                    // A search that is only worth its time for a UE that can be granted so much.
-                    room if needed >= most => {
-                        self.fit(estimate, units, most).map_or(room, |block| framing.room(block.bits))
-                    }
-                    _ => cut,
-                };
-                self.senders[number].counts.alone.note(framing.carried_bits(room));
+                let room = self.room_alone(estimate, needed, largest);
+                self.senders[number].counts.alone.note(self.setup.framing.carried_bits(room));
             }
         }
         while left > 0
@@ -117,6 +107,18 @@ impl Uplink {
         }
         self.rates.fill(0.0);
         left
+    }
+
+    /// Room of the largest block that a UE alone would be granted, if its SINR allows the block `largest`.
+    fn room_alone(&self, estimate: f32, needed: u64, largest: Format) -> u64 {
+        let (room, most) = (self.setup.framing.room(largest.bits), self.setup.most_block);
+        let cut = most.saturating_add(self.headers);
+        if room <= cut || needed < most {
+            // A search for the block of this room is only worth its time for a UE that needs it.
+            return room.min(cut);
+        }
+        let granted = self.fit(estimate, self.setup.air.units(), most);
+        granted.map_or(room, |block| self.setup.framing.room(block.bits))
     }
 
     /// Notes the rate of a block for the scheduler, added over the carriers.
