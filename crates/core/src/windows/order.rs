@@ -18,17 +18,18 @@ pub(super) struct Call {
 }
 
 /// A call as the link is to see it; then time and rank of its arrival behind the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 struct Place {
     /// Time and rank as one number, as the order compares nothing else.
     key: u128,
-    /// Index of the call, so that what one event emits keeps its order.
-    call: u32,
     len: u32,
+    slot: u32,
+    /// Of all regions.
+    region: u32,
 }
 
 /// Comes behind every call.
-const LAST: Place = Place { key: u128::MAX, call: 0, len: 0 };
+const LAST: Place = Place { key: u128::MAX, len: 0, slot: 0, region: 0 };
 
 fn key(at: Instant, rank: u64) -> u128 {
     u128::from(at.as_nanos()) << 64 | u128::from(rank)
@@ -41,14 +42,14 @@ fn at_and_rank(key: u128) -> (Instant, u64) {
 /// Calls of a window in one direction.
 #[derive(Default)]
 pub(super) struct Order {
-    /// Region by region, in each in order.
+    /// Region by region. Of one region, those at the same instant with the same rank are in order.
     pub calls: Vec<Call>,
     /// After the last call of each region.
     pub ends: Vec<u32>,
     /// In order, and `LAST`.
     sorted: Vec<Place>,
     heads: Vec<u32>,
-    /// By call: its arrival behind the link, at `NEVER` if it was dropped.
+    /// Region by region, in each in order: arrivals behind the link, at `NEVER` if the packet was dropped.
     pub arrivals: Vec<Arrival>,
 }
 
@@ -67,7 +68,7 @@ impl Order {
     /// Puts the calls in order. Times are spread evenly in most windows: into as many buckets as there are calls, and by
     /// insertion.
     pub fn sort(&mut self) {
-        let Self { calls, sorted, heads, .. } = self;
+        let Self { calls, ends, sorted, heads, .. } = self;
         let count = calls.len();
         sorted.clear();
         sorted.resize(count + 1, LAST);
@@ -85,16 +86,20 @@ impl Order {
         for index in 1..heads.len() {
             heads[index] += heads[index - 1];
         }
-        for (number, &Call { at, rank, len, .. }) in (0_u32..).zip(calls.iter()) {
-            let head = &mut heads[bucket(at)];
-            sorted[*head as usize] = Place { key: key(at, rank), call: number, len };
-            *head += 1;
+        let mut from = 0;
+        for (region, &end) in (0_u32..).zip(ends.iter()) {
+            for &Call { at, rank, len, slot } in &calls[from as usize..end as usize] {
+                let head = &mut heads[bucket(at)];
+                sorted[*head as usize] = Place { key: key(at, rank), len, slot, region };
+                *head += 1;
+            }
+            from = end;
         }
         // Many calls at one instant are rare, and must not cost their square.
         let mut start = 0;
         for end in heads.iter().map(|head| *head as usize) {
             if end > start + 1 {
-                sorted[start..end].sort_unstable();
+                sorted[start..end].sort_by_key(|place| place.key);
             }
             start = start.max(end);
         }
@@ -103,11 +108,16 @@ impl Order {
     /// Gives each region its arrivals, once the link has passed all calls. What is done here, each thread does for its
     /// own regions, while the link has only one for all.
     pub fn arrive(&mut self) {
-        let Self { calls, sorted, arrivals, .. } = self;
+        let Self { calls, ends, sorted, arrivals, heads } = self;
         arrivals.resize(calls.len(), Arrival { at: Instant::NEVER, rank: 0, slot: 0 });
-        for &Place { key, call, .. } in &sorted[..calls.len()] {
+        heads.clear();
+        heads.push(0);
+        heads.extend_from_slice(ends);
+        for &Place { key, slot, region, .. } in &sorted[..calls.len()] {
             let (at, rank) = at_and_rank(key);
-            arrivals[call as usize] = Arrival { at, rank, slot: calls[call as usize].slot };
+            let head = &mut heads[region as usize];
+            arrivals[*head as usize] = Arrival { at, rank, slot };
+            *head += 1;
         }
     }
 }
