@@ -15,7 +15,7 @@ BIN := .venv/bin
 MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
 	$(BIN)/maturin
 # crates/py is a Python extension module: its tests are Python's.
-RUST_TESTED := -p airpath-core -p airpath-fading -p airpath-analyze -p airpath-live -p airpath
+RUST_TESTED := -p airpath-core -p airpath-fading -p airpath-prefetch -p airpath-analyze -p airpath-live -p airpath
 # And what compiles the transports of others.
 RUST_TESTED_ALL := $(RUST_TESTED) -p airpath-transports
 PYTEST_FLAGS ?=
@@ -44,7 +44,7 @@ PGO := $(if $(filter pgo,$(RELEASE)),--pgo)
 # For each fuzz target.
 FUZZ_SECONDS ?= 600
 
-RUST_SOURCES := $(shell find crates/{core,fading,analyze,kit,live,py} -path '*/src/*.rs' -o -name Cargo.toml) \
+RUST_SOURCES := $(shell find crates/{core,fading,prefetch,analyze,kit,live,py} -path '*/src/*.rs' -o -name Cargo.toml) \
 	Cargo.toml $(wildcard Cargo.lock crates/core/build.rs crates/core/scenarios/*.toml)
 
 .PHONY: help

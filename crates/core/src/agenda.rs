@@ -15,6 +15,7 @@
 use crate::packet::Packet;
 use crate::port::Target;
 use crate::time::{Duration, Instant};
+use airpath_prefetch::prefetch;
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
@@ -78,6 +79,14 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
+    /// Starts to load everything but the packets.
+    pub fn prefetch(&self) {
+        prefetch(&self.due_timers.matches[..]);
+        prefetch(&self.due_lanes.matches[..]);
+        prefetch(&self.timers[..]);
+        prefetch(&self.lanes[..]);
+    }
+
     /// The agenda of these timers (element, key) and lanes (by target).
     pub fn new(timers: &[(u16, u32)], lanes: &[Target]) -> Self {
         let wanted = Instant::NEVER;

@@ -8,6 +8,7 @@
 //! numpy's default. Left out: the order of the delays.
 
 use crate::time::Duration;
+use airpath_prefetch::prefetch;
 use serde::Serialize;
 
 /// Bits of the mantissa that distinguish buckets: 64 per octave.
@@ -85,6 +86,12 @@ impl DelayReport {
 }
 
 impl Delays {
+    /// Starts to load the buckets of the longest delays so far, an octave of them: a long transfer keeps a queue full.
+    pub(crate) fn prefetch(&self) {
+        let end = bucket(self.max.wrapping_sub(self.origin)).saturating_add(1).min(self.above.len());
+        prefetch(&self.above[end.saturating_sub(1 << MANTISSA_BITS)..end]);
+    }
+
     /// Counts a delay.
     #[inline]
     pub fn add(&mut self, delay: Duration) {

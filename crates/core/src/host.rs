@@ -35,6 +35,7 @@ use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, ModelState, ProbeMask, Reason};
 use crate::wire::{encode_header, endpoints_of};
+use airpath_prefetch::prefetch;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -622,6 +623,22 @@ impl Element for Host {
                 several.pump(cx, &mut self.interface);
             }
             End::Arrivals(_) | End::Unused => cx.free(packet),
+        }
+    }
+
+    fn prefetch(&self, depth: u8) {
+        if depth == 0 {
+            prefetch(self);
+            return prefetch(&self.endpoints[..]);
+        }
+        for Endpoint { end, .. } in &self.endpoints {
+            match (end, depth) {
+                (End::Sends(end), 1) => prefetch(&*end.sender),
+                (End::Sends(end), 2) => end.sender.prefetch_inner(),
+                (End::Receives(end), 1) => prefetch(&*end.receiver),
+                (End::Receives(end), 2) => end.delays.prefetch(),
+                _ => {}
+            }
         }
     }
 

@@ -45,11 +45,15 @@ use crate::packet::{Dir, Flags, Packet};
 use crate::port::Target;
 use crate::time::Instant;
 use crate::trace::{BearerRow, Event, Kind, ProbeMask, Reason, Recorder};
+use airpath_prefetch::prefetch;
 use std::any::Any;
 use std::collections::VecDeque;
 
 /// Default limit on the packets that drivers of real packets hold for a UE: see [`Path::inside`].
 pub const MOST_INSIDE: u64 = 1 << 18;
+
+/// Greatest depth of [`Element::prefetch`].
+const DEEPEST: u8 = 3;
 
 /// An element in its place.
 struct Place {
@@ -99,6 +103,15 @@ pub struct Path {
 }
 
 impl Path {
+    /// Starts to load what the next events need, up to `DEEPEST` pointers away: see [`Element::prefetch`].
+    fn prefetch(&self) {
+        prefetch(&self.elements[..]);
+        for depth in 0..=DEEPEST {
+            self.engine.prefetch(depth);
+            self.elements.iter().for_each(|place| place.element.prefetch(depth));
+        }
+    }
+
     /// Builds a path that is a line, from the server's side to the UEs' side, and starts its elements at time zero.
     pub fn new(elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
         Self::of(Graph::from(elements), probes)

@@ -7,6 +7,7 @@
 use crate::packet::{Dir, Packet};
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
+use airpath_prefetch::prefetch_ends;
 use std::collections::VecDeque;
 
 /// Occupancy of a bearer's buffer.
@@ -167,6 +168,10 @@ pub struct Bearer {
 }
 
 impl Bearer {
+    pub(super) fn prefetch_departures(&self) {
+        prefetch_ends(&self.departures);
+    }
+
     /// Counters of an empty buffer in front of a transmitter of this rate, also by flow if requested.
     pub fn new(rate: Bitrate, by_flow: bool) -> Self {
         Self { rate, limit_sdus: u32::MAX, flows: by_flow.then(Box::default), ..Self::default() }

@@ -8,6 +8,7 @@ use crate::port::Target;
 use crate::time::Instant;
 use crate::trace::{BearerRow, Event, Kind, ProbeMask, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
+use airpath_prefetch::prefetch;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The ID of an element, and where its ports, timers, lanes and bearers start.
@@ -124,6 +125,18 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
+    /// See [`Element::prefetch`](super::Element::prefetch).
+    pub fn prefetch(&self, depth: u8) {
+        match depth {
+            0 => {
+                self.agenda.prefetch();
+                prefetch(&self.bearers[..]);
+            }
+            1 => self.bearers.iter().for_each(Bearer::prefetch_departures),
+            _ => {}
+        }
+    }
+
     /// Lays out ports, timers, lanes and bearers of all elements; `owners[i]` handles calls for element `i`.
     pub fn new(layouts: &[Layout], topology: &Topology, owners: &[u16], recorder: Recorder) -> Self {
         let (mut timers, mut lanes) = (Vec::new(), Vec::new());

@@ -105,6 +105,13 @@ pub trait Element: Any + Send + Sync {
         false
     }
 
+    /// Starts to load what the next events need and is so many pointers away from the element. Called with rising depths
+    /// before a region of few UEs is run, see [`windows`](crate::windows): the pointers of one depth are on their way
+    /// for all elements before the next depth follows them. A hint, on which nothing depends.
+    fn prefetch(&self, depth: u8) {
+        let _ = depth;
+    }
+
     /// What the element counted, for the results of the run.
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let _ = cx;

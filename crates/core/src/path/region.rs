@@ -12,6 +12,7 @@ use crate::port::Port;
 use crate::port::Target;
 use crate::time::Instant;
 use crate::trace::ProbeMask;
+use airpath_prefetch::{prefetch, prefetch_ends};
 use std::collections::VecDeque;
 
 /// Numbers in the whole path of a region's timers and lanes.
@@ -97,6 +98,13 @@ impl Region {
     /// Where the packets are that arrive before `stop`.
     pub fn arrivals_before(&self, stop: Instant) -> impl Iterator<Item = u32> {
         self.inbox.iter().take_while(move |arrival| arrival.at < stop).map(|arrival| arrival.slot)
+    }
+
+    /// Starts to load what the region is about to need.
+    pub fn prefetch(&self) {
+        prefetch(self);
+        prefetch_ends(&self.inbox);
+        self.path.prefetch();
     }
 
     /// The region was run up to `end`.

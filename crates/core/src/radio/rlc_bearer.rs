@@ -32,7 +32,7 @@ pub(super) struct RlcBearer {
     /// Capacity of the transmitter, at its mean rate if the rate varies.
     capacity: Capacity,
     pub ttis: Ttis,
-    sdus: Sdus,
+    pub sdus: Sdus,
     /// First SDU whose end has not been transmitted; kept only while the `rlc_sdu` probe is enabled.
     next_ended: u64,
     /// Admission numbers of the SDUs dequeued from a queue discipline, from `next_ended` on. Without such a

@@ -9,6 +9,7 @@ use crate::pdcp;
 use crate::rlc::{self, End, Report, Tti};
 use crate::time::Instant;
 use crate::trace::{Kind, ProbeMask};
+use airpath_prefetch::prefetch;
 use serde_json::Value;
 
 /// Probes of the outcome of PDUs.
@@ -40,6 +41,23 @@ impl Parameters {
 }
 
 impl RlcPair {
+    /// See [`Element::prefetch`](crate::element::Element::prefetch).
+    pub fn prefetch(&self, depth: u8) {
+        for (end, bearer) in self.ends.iter().zip(&self.bearers) {
+            match depth {
+                1 => {
+                    prefetch(&**end);
+                    bearer.sdus.prefetch();
+                }
+                2 => {
+                    end.prefetch_inner();
+                    bearer.sdus.prefetch_packets();
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Downlink first; `None` if the link layers do not go together.
     pub fn new(rlc: [&rlc::Config; 2], pdcp: [&pdcp::Config; 2], bearers: [RlcBearer; 2]) -> Option<Self> {
         let parameters = Box::new(Parameters { rlc: rlc.map(Clone::clone), pdcp: pdcp.map(Clone::clone) });

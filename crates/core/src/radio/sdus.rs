@@ -4,7 +4,11 @@
 
 use crate::packet::Packet;
 use crate::time::Instant;
+use airpath_prefetch::{prefetch, prefetch_ends};
 use std::collections::VecDeque;
+
+/// Packets that may leave within a window.
+const SOON: usize = 16;
 
 /// SDUs of one direction, from the first unfinished one on.
 #[derive(Default)]
@@ -29,6 +33,16 @@ pub(super) struct Sdu {
 }
 
 impl Sdus {
+    pub fn prefetch(&self) {
+        prefetch_ends(&self.entries);
+    }
+
+    /// Starts to load the packets that leave next.
+    pub fn prefetch_packets(&self) {
+        let packets = self.entries.iter().take(SOON).filter_map(|sdu| sdu.packet.as_ref());
+        packets.for_each(|packet| prefetch(&**packet));
+    }
+
     #[inline]
     pub fn push(&mut self, now: Instant, packet: Box<Packet>) {
         let (id, flow, seq, len) = (packet.id, packet.flow, packet.seq, packet.len);

@@ -32,6 +32,9 @@ impl<E: Transmit + Receive> End for E {
 
 /// An end as the sender of its direction.
 pub trait Transmit: Send + Sync {
+    /// Starts to load what the entity points to: see [`Element::prefetch`](crate::element::Element::prefetch).
+    fn prefetch_inner(&self) {}
+
     /// Takes an SDU of `octets` into the buffer of the direction in which this end sends.
     fn handle_sdu(&mut self, now: Instant, octets: u32);
 

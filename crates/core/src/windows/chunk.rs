@@ -4,7 +4,7 @@ use super::order::{Call, Order};
 use crate::packet::{self, Dir, Opaque, Packet};
 use crate::path::{Arrival, Outside, Region};
 use crate::time::{Duration, Instant};
-use std::hint::black_box;
+use airpath_prefetch::prefetch;
 
 /// Packets between the regions of a chunk, by value. Memory is reused last in, first out, whichever region used it: a
 /// region writes the packets that leave to where it has just read those that came, so these lines are in the cache.
@@ -43,11 +43,10 @@ impl Slots {
         std::mem::take(&mut self.packets[slot as usize].0)
     }
 
-    /// Reads from each of these packets. They have left the cache while other regions were run; read one by one, each
-    /// would be waited for, while loads that do not depend on each other are served together.
+    /// Starts to load these packets: they have left the cache while other regions were run.
     #[inline(always)]
-    fn load(&self, slots: impl Iterator<Item = u32>) {
-        black_box(slots.fold(0_u32, |sum, slot| sum.wrapping_add(self.packets[slot as usize].0.len)));
+    fn prefetch(&self, slots: impl Iterator<Item = u32>) {
+        slots.for_each(|slot| prefetch(&self.packets[slot as usize]));
     }
 }
 
@@ -77,6 +76,21 @@ pub(super) struct Group {
     pub radio: Region,
     /// Packets towards the server that leave the region after the present window.
     pub later: Vec<Call>,
+    /// The group is a few UEs, whose state is loaded into the cache while the group before is run.
+    pub is_small: bool,
+}
+
+impl Group {
+    /// Starts to load what the server's ends, or all behind the link, need.
+    fn prefetch(&self, is_radio: bool) {
+        if !self.is_small {
+            return;
+        }
+        match &self.server {
+            Some(server) if !is_radio => server.prefetch(),
+            _ => self.radio.prefetch(),
+        }
+    }
 }
 
 /// What chunks do next.
@@ -152,10 +166,13 @@ impl Chunk {
         arrived.arrive();
         down.clear();
         self.packets = 0;
-        for (number, group) in self.groups.iter_mut().enumerate() {
-            let Some(server) = &mut group.server else { continue };
+        for number in 0..self.groups.len() {
+            if let Some(next) = self.groups.get(number + 1) {
+                next.prefetch(false);
+            }
+            let Some(server) = &mut self.groups[number].server else { continue };
             take_in(server, slots, arrived, number, Dir::Uplink);
-            slots.load(server.arrivals_before(stop));
+            slots.prefetch(server.arrivals_before(stop));
             server.run(stop, &mut Ports { slots, calls: &mut down.calls });
             down.close();
             self.packets += server.path.created();
@@ -168,14 +185,15 @@ impl Chunk {
         let ([arrived, up], slots) = (&mut self.orders, &mut self.slots);
         arrived.arrive();
         up.clear();
-        for (number, Group { radio, later, .. }) in self.groups.iter_mut().enumerate() {
+        for number in 0..self.groups.len() {
+            if let Some(next) = self.groups.get(number + 1) {
+                next.prefetch(true);
+            }
+            let Group { radio, later, .. } = &mut self.groups[number];
             take_in(radio, slots, arrived, number, Dir::Downlink);
-            slots.load(radio.arrivals_before(stop));
+            slots.prefetch(radio.arrivals_before(stop));
             radio.run(stop, &mut Ports { slots, calls: later });
-            // Stable, as what one event emits keeps its order.
-            later.sort_by_key(|call| (call.at, call.rank));
-            let ready = later.partition_point(|call| call.at < known);
-            up.calls.extend(later.drain(..ready));
+            up.calls.extend(later.extract_if(.., |call| call.at < known));
             up.close();
             self.packets += radio.path.created();
         }

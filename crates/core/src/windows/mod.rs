@@ -234,7 +234,7 @@ fn ues(scenario: &Scenario, cell: &dch::Config, flows: &[FlowSpec], seed: u64, s
         };
         let server = Region::new(Graph::from(vec![host(Dir::Downlink)]), Dir::Uplink, at_server, first);
         let radio = Graph::from(vec![part, host(Dir::Uplink)]);
-        group(Some(server), Region::new(radio, Dir::Downlink, behind, first))
+        group(Some(server), Region::new(radio, Dir::Downlink, behind, first), true)
     });
     let groups = groups.collect();
     let wire = Wire::new(&scenario.wired, seed, "wired");
@@ -256,8 +256,8 @@ fn ahead_of(cell: &Layout) -> Duration {
     if cell.by_lanes[up] { cell.ahead[up] } else { Duration::ZERO }
 }
 
-fn group(server: Option<Region>, radio: Region) -> Group {
-    Group { server, radio, later: Vec::new() }
+fn group(server: Option<Region>, radio: Region, is_small: bool) -> Group {
+    Group { server, radio, later: Vec::new(), is_small }
 }
 
 /// Flows of one part, and their numbers among all flows.
@@ -301,7 +301,7 @@ fn parts(scenario: &Scenario, flows: &[FlowSpec], seed: u64, place: Option<&str>
             let of_server = Numbers { timers: numbers, lanes: Vec::new() };
             Region::new(Graph::from(vec![host(Dir::Downlink, &specs)]), Dir::Uplink, of_server, 0)
         });
-        groups.push(group(server, Region::new(part.graph, Dir::Downlink, of_radio, 0)));
+        groups.push(group(server, Region::new(part.graph, Dir::Downlink, of_radio, 0), false));
     }
     let layout = report::Plan { own, wire: way.map(|way| format!("link {}", way.name)), ends: (0, last) };
     Built { groups, border: wire.map(Border::new), ahead: Duration::ZERO, layout }

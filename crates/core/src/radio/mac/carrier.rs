@@ -15,6 +15,7 @@ use crate::rng::{Stream, Threshold};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind};
 use crate::units::Bitrate;
+use airpath_prefetch::{prefetch, prefetch_ends};
 use std::collections::VecDeque;
 
 /// The carrier of one direction.
@@ -59,6 +60,20 @@ pub(in crate::radio) enum Losses {
 }
 
 impl Carrier {
+    /// See [`Element::prefetch`](crate::element::Element::prefetch).
+    pub fn prefetch(&self, depth: u8) {
+        match depth {
+            1 => {
+                prefetch_ends(&self.on_air);
+                if let Losses::Channel(channel) = &self.losses {
+                    prefetch(&**channel);
+                }
+            }
+            2 => self.on_air.iter().for_each(|(_, tti)| prefetch(&**tti)),
+            _ => self.on_air.iter().for_each(|(_, tti)| tti.data.prefetch()),
+        }
+    }
+
     /// A dedicated channel of this rate.
     pub fn dedicated(rate: Bitrate, ttis: Ttis, channel: Box<dyn Channel>) -> Self {
         let room = rate.bytes_in(ttis.tti) / ttis.payload;

@@ -8,6 +8,7 @@
 //! [`nr::Pdus`], except for the ends of SDUs.
 
 use crate::rlc::ranges::SnRange;
+use airpath_prefetch::prefetch;
 use lte::Pdus;
 pub mod control;
 pub mod lte;
@@ -66,6 +67,12 @@ pub struct Transmission {
 }
 
 impl Transmission {
+    /// Starts to load the PDUs.
+    pub fn prefetch(&self) {
+        prefetch(&self.runs[..]);
+        prefetch(&self.ends[..]);
+    }
+
     /// Number of PDUs.
     #[inline]
     pub fn pdus(&self) -> u64 {

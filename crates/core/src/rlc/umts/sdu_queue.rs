@@ -1,5 +1,6 @@
 //! Unstarted SDUs, with the indices that they were given on arrival.
 
+use airpath_prefetch::prefetch_ends;
 use std::collections::VecDeque;
 
 /// Queued SDUs, the oldest first; `T` is the entity's state of an SDU.
@@ -17,6 +18,10 @@ impl<T> Default for SduQueue<T> {
 }
 
 impl<T> SduQueue<T> {
+    pub fn prefetch(&self) {
+        prefetch_ends(&self.sdus);
+    }
+
     /// Adds an SDU; its number.
     pub fn push(&mut self, sdu: T) -> u64 {
         self.sdus.push_back((self.next, sdu));

@@ -43,6 +43,10 @@ pub struct Segmentation {
 }
 
 impl Segmentation {
+    pub fn prefetch_waiting(&self) {
+        self.waiting.prefetch();
+    }
+
     pub fn new(payload: u64, li_octets: u64, special_he: bool) -> Self {
         Self { payload, li_octets, special_he, ..Self::default() }
     }

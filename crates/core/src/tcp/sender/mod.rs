@@ -24,6 +24,7 @@ use super::{Config, IdleRestart, SegmentTemplate, Transmit, ecn};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
+use airpath_prefetch::{prefetch, prefetch_ends};
 pub use paced::PathView;
 
 /// The sending endpoint of a flow.
@@ -72,6 +73,17 @@ impl Sender {
             tx,
             loss,
         }
+    }
+
+    /// Starts to load what it points to.
+    pub(crate) fn prefetch_inner(&self) {
+        prefetch(&*self.tx.cc);
+        match &self.loss {
+            Loss::Classic(loss) => prefetch(&**loss),
+            Loss::Rack(loss) => prefetch(&**loss),
+        }
+        prefetch_ends(&self.tx.state.segments);
+        self.tx.rtts.prefetch();
     }
 
     /// Opens the connection, or listens.

@@ -21,6 +21,7 @@ use crate::rng;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
+use airpath_prefetch::prefetch;
 use std::collections::VecDeque;
 
 /// A cell of such bearers.
@@ -377,6 +378,12 @@ impl Pausable for Dch {
 }
 
 impl Element for Dch {
+    fn prefetch(&self, depth: u8) {
+        if depth == 0 {
+            prefetch(&self.bearers[..]);
+        }
+    }
+
     fn layout(&self) -> Layout {
         // Regardless of how a packet is sent, its bearer's delay follows the end of the transmission.
         let least = |dir| {

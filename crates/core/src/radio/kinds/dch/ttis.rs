@@ -22,6 +22,7 @@ use crate::rlc::{Report, Ttis};
 use crate::time::Instant;
 use crate::trace::{Kind, Reason};
 use crate::units::Bitrate;
+use airpath_prefetch::prefetch;
 
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable>> {
@@ -254,6 +255,16 @@ impl Pausable for TtiCell {
 }
 
 impl Element for TtiCell {
+    fn prefetch(&self, depth: u8) {
+        if depth == 0 {
+            return prefetch(&self.users[..]);
+        }
+        for Ue { pair, carriers, .. } in &self.users {
+            pair.prefetch(depth);
+            carriers.iter().for_each(|carrier| carrier.prefetch(depth));
+        }
+    }
+
     fn layout(&self) -> Layout {
         cell_layout(self.users.iter().flat_map(|ue| ue.pair.bearers().iter().map(|bearer| &bearer.buffer)))
     }

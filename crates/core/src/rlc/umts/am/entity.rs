@@ -246,6 +246,11 @@ impl Entity {
 }
 
 impl Transmit for Entity {
+    fn prefetch_inner(&self) {
+        self.sender.prefetch_inner();
+        self.receiver.prefetch_inner();
+    }
+
     fn handle_sdu(&mut self, now: Instant, octets: u32) {
         self.sender.handle_sdu(now, octets);
     }

@@ -6,6 +6,7 @@ use crate::rlc::pdus::control::{Control, Mrw, MrwAck, Status};
 use crate::rlc::ranges::{Ranges, SnRange};
 use crate::rlc::{Report, Run, SduEnd, Transmission};
 use crate::time::Instant;
+use airpath_prefetch::{prefetch, prefetch_ends};
 use std::collections::VecDeque;
 
 /// The receiving side.
@@ -43,6 +44,12 @@ struct Arrived {
 }
 
 impl Receiver {
+    /// Starts to load the SDUs and the missing PDUs.
+    pub fn prefetch_inner(&self) {
+        prefetch_ends(&self.ends);
+        prefetch(self.missing.as_slice());
+    }
+
     /// An entity in its initial state at the start of the run, whose STATUS PDUs have the size of its own data's.
     pub fn new(config: &Config) -> Self {
         Self::reporting_by(config, config)

@@ -9,6 +9,7 @@ use crate::rlc::ranges::{Ranges, SnRange};
 use crate::rlc::umts::segmentation::Segmentation;
 use crate::rlc::{Report, SduEnd, Transmission};
 use crate::time::Instant;
+use airpath_prefetch::{prefetch, prefetch_ends};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -73,6 +74,14 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// Starts to load the SDUs and the PDUs to be retransmitted.
+    pub fn prefetch_inner(&self) {
+        prefetch_ends(&self.ends);
+        self.segmentation.prefetch_waiting();
+        prefetch(self.acknowledged.as_slice());
+        prefetch(self.retransmissions.as_slice());
+    }
+
     /// An entity in its initial state at the start of the run.
     pub fn new(config: &Config) -> Self {
         Self {
