@@ -48,7 +48,7 @@ def test_a_flooded_buffer_ends_the_run_with_its_name_and_the_flow(text, where):
 
 @pytest.mark.slow
 def test_regions_fail_as_one_piece_does():
-    # One thread cuts runs of 256 UEs and more into regions.
+    # One thread cuts runs of 128 UEs and more into regions.
     text = 'wired.delay = "20 ms"\n[radio.dch]\nues = 200\n[[flow]]\nue = "each"\napp.bulk = {}\n'
     text += '[[flow]]\nue = "each"\napp.cbr = { rate = "400 Mbit/s", size = "100 B" }\n'
     assert error_of(text, threads=2) == error_of(text, threads=1)

@@ -33,7 +33,7 @@ const BYTES_PER_PACKET: u64 = 64 + 16 + 2 * 16;
 
 /// Fewest UEs on dedicated channels for which one thread is faster in regions. Of 100 UEs the state still fits into a
 /// cache of 1 MB.
-const MANY_UES: u16 = 256;
+const MANY_UES: u16 = 128;
 
 /// Data to keep of a run besides its results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

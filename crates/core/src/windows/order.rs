@@ -148,22 +148,35 @@ impl Border {
         };
     }
 
-    /// All calls of all threads, in their common order.
+    /// All calls of all threads, in their common order. Which thread's packet is first cannot be predicted, so it is chosen
+    /// without a branch: this part of a run has one thread.
     pub fn pass_all(&mut self, dir: Dir, orders: &mut [&mut Order]) {
         let count = orders.iter().map(|order| order.calls.len()).sum();
-        let mut lines: Vec<_> = orders.iter_mut().map(|order| order.sorted.iter_mut()).collect();
-        if let [only] = &mut lines[..] {
-            return only.take(count).for_each(|place| self.pass(dir, place));
-        }
-        let mut heads: Vec<_> = lines.iter_mut().filter_map(Iterator::next).collect();
-        for _ in 0..count {
-            // Without a branch, as which thread's packet is first cannot be predicted: this part of a run has one thread.
-            let first = (1..heads.len()).fold(0, |first, number| {
-                select_unpredictable(heads[number].key < heads[first].key, number, first)
-            });
-            self.pass(dir, heads[first]);
-            if let Some(next) = lines[first].next() {
-                heads[first] = next;
+        match orders {
+            [only] => only.sorted.iter_mut().take(count).for_each(|place| self.pass(dir, place)),
+            // As below, with all in registers: 3 % of a thread's time.
+            [one, other] => {
+                let (mut at, mut at_other) = (0, 0);
+                for _ in 0..count {
+                    let (first, second) = (&mut one.sorted[at], &mut other.sorted[at_other]);
+                    let is_second = second.key < first.key;
+                    self.pass(dir, select_unpredictable(is_second, second, first));
+                    at += usize::from(!is_second);
+                    at_other += usize::from(is_second);
+                }
+            }
+            _ => {
+                let mut lines: Vec<_> = orders.iter_mut().map(|order| order.sorted.iter_mut()).collect();
+                let mut heads: Vec<_> = lines.iter_mut().filter_map(Iterator::next).collect();
+                for _ in 0..count {
+                    let first = (1..heads.len()).fold(0, |first, number| {
+                        select_unpredictable(heads[number].key < heads[first].key, number, first)
+                    });
+                    self.pass(dir, heads[first]);
+                    if let Some(next) = lines[first].next() {
+                        heads[first] = next;
+                    }
+                }
             }
         }
     }

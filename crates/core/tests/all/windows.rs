@@ -225,7 +225,7 @@ fn where_there_is_no_cut_the_reason_is_told() {
     assert_eq!(reason(&format!("{LINE}{bulk}"), 2), "");
     assert_eq!(reason(&format!("{LINE}{bulk}"), 1), "");
     let few = reason(&format!("{}{bulk}", LINE.replace("300", "100")), 1);
-    assert_eq!(few, "regions help one thread only with 256 or more UEs of radio.dch");
+    assert_eq!(few, "regions help one thread only with 128 or more UEs of radio.dch");
     let told = [
         (format!("{LINE}[[middlebox]]\npacket_loss = {{}}\n{bulk}"), "middlebox.packet_loss"),
         (LINE.replace("delay = \"20 ms\"", "delay = \"0 s\"") + bulk, "no delay"),
