@@ -158,6 +158,11 @@ impl Agenda {
         }
     }
 
+    /// Nothing is due before this time. A postponed timer may count with its earlier deadline.
+    pub fn earliest(&self) -> Instant {
+        self.due_timers.first().0.min(self.due_lanes.first().0)
+    }
+
     /// Disables early delivery on all lanes.
     pub fn set_ahead_nowhere(&mut self) {
         self.lanes.iter_mut().for_each(|lane| lane.ahead = None);

@@ -35,7 +35,7 @@ use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, ModelState, ProbeMask, Reason};
 use crate::wire::{encode_header, endpoints_of};
-use airpath_prefetch::prefetch;
+use airpath_prefetch::{SOON, prefetch};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -629,9 +629,10 @@ impl Element for Host {
     fn prefetch(&self, depth: u8) {
         if depth == 0 {
             prefetch(self);
-            return prefetch(&self.endpoints[..]);
+            return prefetch(&self.endpoints[..self.endpoints.len().min(SOON)]);
         }
-        for Endpoint { end, .. } in &self.endpoints {
+        // Of more flows, most have nothing to do.
+        for Endpoint { end, .. } in self.endpoints.iter().take(SOON) {
             match (end, depth) {
                 (End::Sends(end), 1) => prefetch(&*end.sender),
                 (End::Sends(end), 2) => end.sender.prefetch_inner(),

@@ -9,6 +9,9 @@ const LINE: usize = 64;
 /// Bytes of a queue that are loaded from its front.
 const FRONT: usize = 1024;
 
+/// Entries of a queue to load from its front where each is behind a pointer.
+pub const SOON: usize = 16;
+
 /// Starts to load all cache lines of a value. Does nothing on processors other than x86-64.
 #[inline(always)]
 pub fn prefetch<T: ?Sized>(value: &T) {

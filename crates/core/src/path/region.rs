@@ -100,7 +100,13 @@ impl Region {
         self.inbox.iter().take_while(move |arrival| arrival.at < stop).map(|arrival| arrival.slot)
     }
 
-    /// Starts to load what the region is about to need.
+    /// Nothing is due before this time.
+    pub fn earliest(&self) -> Instant {
+        let arrives = self.inbox.front().map_or(Instant::NEVER, |arrival| arrival.at);
+        self.path.engine.agenda.earliest().min(arrives)
+    }
+
+    /// Starts to load what the region needs for what is due next.
     pub fn prefetch(&self) {
         prefetch(self);
         prefetch_ends(&self.inbox);

@@ -4,11 +4,8 @@
 
 use crate::packet::Packet;
 use crate::time::Instant;
-use airpath_prefetch::{prefetch, prefetch_ends};
+use airpath_prefetch::{SOON, prefetch, prefetch_ends};
 use std::collections::VecDeque;
-
-/// Packets that may leave within a window.
-const SOON: usize = 16;
 
 /// SDUs of one direction, from the first unfinished one on.
 #[derive(Default)]

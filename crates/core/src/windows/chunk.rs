@@ -43,10 +43,14 @@ impl Slots {
         std::mem::take(&mut self.packets[slot as usize].0)
     }
 
-    /// Starts to load these packets: they have left the cache while other regions were run.
+    /// Starts to load the packets that arrive at a region before `stop`, which have left the cache since, and the state of
+    /// a small region if anything is due.
     #[inline(always)]
-    fn prefetch(&self, slots: impl Iterator<Item = u32>) {
-        slots.for_each(|slot| prefetch(&self.packets[slot as usize]));
+    fn prefetch(&self, region: &Region, is_small: bool, stop: Instant) {
+        region.arrivals_before(stop).for_each(|slot| prefetch(&self.packets[slot as usize]));
+        if is_small && region.earliest() < stop {
+            region.prefetch();
+        }
     }
 }
 
@@ -78,19 +82,6 @@ pub(super) struct Group {
     pub later: Vec<Call>,
     /// The group is a few UEs, whose state is loaded into the cache while the group before is run.
     pub is_small: bool,
-}
-
-impl Group {
-    /// Starts to load what the server's ends, or all behind the link, need.
-    fn prefetch(&self, is_radio: bool) {
-        if !self.is_small {
-            return;
-        }
-        match &self.server {
-            Some(server) if !is_radio => server.prefetch(),
-            _ => self.radio.prefetch(),
-        }
-    }
 }
 
 /// What chunks do next.
@@ -166,16 +157,17 @@ impl Chunk {
         arrived.arrive();
         down.clear();
         self.packets = 0;
-        for number in 0..self.groups.len() {
-            if let Some(next) = self.groups.get(number + 1) {
-                next.prefetch(false);
+        for number in 0..=self.groups.len() {
+            if let Some(Group { server: Some(next), is_small, .. }) = self.groups.get_mut(number) {
+                take_in(next, slots, arrived, number, Dir::Uplink);
+                slots.prefetch(next, *is_small, stop);
             }
-            let Some(server) = &mut self.groups[number].server else { continue };
-            take_in(server, slots, arrived, number, Dir::Uplink);
-            slots.prefetch(server.arrivals_before(stop));
-            server.run(stop, &mut Ports { slots, calls: &mut down.calls });
-            down.close();
-            self.packets += server.path.created();
+            let present = number.checked_sub(1).map(|present| &mut self.groups[present]);
+            if let Some(Group { server: Some(server), .. }) = present {
+                server.run(stop, &mut Ports { slots, calls: &mut down.calls });
+                down.close();
+                self.packets += server.path.created();
+            }
         }
         self.packets += slots.packets.len() as u64;
         down.sort();
@@ -185,17 +177,18 @@ impl Chunk {
         let ([arrived, up], slots) = (&mut self.orders, &mut self.slots);
         arrived.arrive();
         up.clear();
-        for number in 0..self.groups.len() {
-            if let Some(next) = self.groups.get(number + 1) {
-                next.prefetch(true);
+        for number in 0..=self.groups.len() {
+            if let Some(Group { radio: next, is_small, .. }) = self.groups.get_mut(number) {
+                take_in(next, slots, arrived, number, Dir::Downlink);
+                slots.prefetch(next, *is_small, stop);
             }
-            let Group { radio, later, .. } = &mut self.groups[number];
-            take_in(radio, slots, arrived, number, Dir::Downlink);
-            slots.prefetch(radio.arrivals_before(stop));
-            radio.run(stop, &mut Ports { slots, calls: later });
-            up.calls.extend(later.extract_if(.., |call| call.at < known));
-            up.close();
-            self.packets += radio.path.created();
+            let present = number.checked_sub(1).map(|present| &mut self.groups[present]);
+            if let Some(Group { radio, later, .. }) = present {
+                radio.run(stop, &mut Ports { slots, calls: later });
+                up.calls.extend(later.extract_if(.., |call| call.at < known));
+                up.close();
+                self.packets += radio.path.created();
+            }
         }
         up.sort();
     }

@@ -15,7 +15,7 @@ use crate::rng::{Stream, Threshold};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind};
 use crate::units::Bitrate;
-use airpath_prefetch::{prefetch, prefetch_ends};
+use airpath_prefetch::{SOON, prefetch, prefetch_ends};
 use std::collections::VecDeque;
 
 /// The carrier of one direction.
@@ -69,8 +69,8 @@ impl Carrier {
                     prefetch(&**channel);
                 }
             }
-            2 => self.on_air.iter().for_each(|(_, tti)| prefetch(&**tti)),
-            _ => self.on_air.iter().for_each(|(_, tti)| tti.data.prefetch()),
+            2 => self.on_air.iter().take(SOON).for_each(|(_, tti)| prefetch(&**tti)),
+            _ => self.on_air.iter().take(SOON).for_each(|(_, tti)| tti.data.prefetch()),
         }
     }
 
