@@ -191,20 +191,39 @@ impl Scenario {
         false
     }
 
-    /// Attachment of an interface before and after a hand-over.
-    fn ends_of(&self, number: usize) -> Option<(&str, &str)> {
-        let handover = &self.handover[number];
-        let start = self.interfaces().nth(usize::from(handover.ue))?.1.as_str();
-        let before = self.handover.iter().filter(|other| other.ue == handover.ue && other.at < handover.at);
-        let last = before.filter(|other| other.to.is_some()).max_by_key(|other| other.at);
-        let from = last.and_then(|other| other.to.as_deref()).unwrap_or(start);
-        Some((from, handover.to.as_deref().unwrap_or(from)))
+    /// Where the hand-overs lead.
+    fn moves(&self) -> Moves<'_> {
+        let mut here: Vec<&str> = self.interfaces().map(|(_, to)| to.as_str()).collect();
+        let mut in_time: Vec<usize> = (0..self.handover.len()).collect();
+        in_time.sort_by_key(|number| self.handover[*number].at);
+        let mut ends = vec![None; self.handover.len()];
+        // Of hand-overs at the same time, none follows another.
+        for same in in_time.chunk_by(|one, other| self.handover[*one].at == self.handover[*other].at) {
+            for number in same {
+                let handover = &self.handover[*number];
+                let from = here.get(usize::from(handover.ue));
+                ends[*number] = from.map(|from| (*from, handover.to.as_deref().unwrap_or(from)));
+            }
+            for handover in same.iter().map(|number| &self.handover[*number]) {
+                if let (Some(here), Some(to)) = (here.get_mut(usize::from(handover.ue)), &handover.to) {
+                    *here = to;
+                }
+            }
+        }
+        let mut neighbours: Vec<[&str; 2]> = Vec::new();
+        let forwarded = self.handover.iter().zip(&ends).filter(|(handover, _)| handover.forward);
+        for (from, to) in forwarded.filter_map(|(_, ends)| *ends) {
+            if from != to && !neighbours.contains(&[from, to]) && !neighbours.contains(&[to, from]) {
+                neighbours.push([from, to]);
+            }
+        }
+        Moves { ends, neighbours }
     }
 
     /// The hand-overs as seen by one cell.
-    fn episodes(&self, cell: &str) -> Vec<Episode> {
-        let each = self.handover.iter().enumerate().filter_map(|(number, handover)| {
-            let (from, to) = self.ends_of(number)?;
+    fn episodes(&self, moves: &Moves<'_>, cell: &str) -> Vec<Episode> {
+        let each = self.handover.iter().zip(&moves.ends).filter_map(|(handover, ends)| {
+            let (from, to) = (*ends)?;
             let role = match (from == cell, to == cell) {
                 (true, true) if handover.bearers == Bearers::Release => Role::Release,
                 (true, true) => Role::Stay,
@@ -213,31 +232,33 @@ impl Scenario {
                 (false, false) => return None,
             };
             let forward = match role {
-                Role::Leave if handover.forward => self.side(cell, to),
-                Role::Leave | Role::Release => self.side_to_split(cell, handover.ue),
+                Role::Leave if handover.forward => moves.side(cell, to),
+                Role::Leave | Role::Release => self.is_leg(handover.ue).then(|| moves.last_side(cell)),
                 Role::Stay | Role::Enter => None,
             };
             Some(Episode { handover: handover.clone(), role, forward })
         });
         each.collect()
     }
+}
 
+/// Where hand-overs lead. Found once for all of them, as `[mobility]` makes thousands.
+struct Moves<'a> {
+    /// By hand-over: attachment of the interface before and after it.
+    ends: Vec<Option<(&'a str, &'a str)>>,
     /// Pairs of cells between which packets are forwarded, in either order, each once.
-    fn neighbours(&self) -> Vec<[&str; 2]> {
-        let mut pairs: Vec<[&str; 2]> = Vec::new();
-        for (number, _) in self.handover.iter().enumerate().filter(|(_, handover)| handover.forward) {
-            let Some((from, to)) = self.ends_of(number) else { continue };
-            if from != to && !pairs.contains(&[from, to]) && !pairs.contains(&[to, from]) {
-                pairs.push([from, to]);
-            }
-        }
-        pairs
-    }
+    neighbours: Vec<[&'a str; 2]>,
+}
 
+impl Moves<'_> {
     /// Index of the pair of ports that a cell uses to forward to another one, from 1.
     fn side(&self, cell: &str, to: &str) -> Option<u16> {
-        let pairs = self.neighbours();
-        let mut own = pairs.iter().filter(|pair| pair.contains(&cell));
+        let mut own = self.neighbours.iter().filter(|pair| pair.contains(&cell));
         own.position(|pair| pair.contains(&to)).map(|index| index as u16 + 1)
+    }
+
+    /// Index of the pair of ports that a cell uses to give packets back to a split bearer: after those to other cells.
+    fn last_side(&self, cell: &str) -> u16 {
+        self.neighbours.iter().filter(|pair| pair.contains(&cell)).count() as u16 + 1
     }
 }

@@ -132,8 +132,8 @@ impl Scenario {
             }
             *here = to.clone();
         }
-        for index in 0..self.handover.len() {
-            let Some((from, to)) = self.ends_of(index) else { continue };
+        for (index, ends) in self.moves().ends.into_iter().enumerate() {
+            let Some((from, to)) = ends else { continue };
             for cell in self.cell.iter().filter(|cell| [from, to].contains(&cell.name.as_str())) {
                 let own = &self.handover[index..=index];
                 cell.radio.check_handovers(own).map_err(|error| {

@@ -1,6 +1,6 @@
 //! The graph of elements that a scenario describes.
 
-use super::{Cell, Scenario, Way};
+use super::{Cell, Moves, Scenario, Way};
 use crate::element::{Element, Graph, Joint, NodeId, Port};
 use crate::fork::{Change, Fork};
 use crate::handover::Config;
@@ -13,6 +13,8 @@ use crate::radio;
 use crate::rng;
 use crate::split_bearer::SplitBearers;
 use crate::tcp;
+use crate::time::Instant;
+use std::cmp::Reverse;
 use std::ops::Range;
 
 /// Elements of a scenario between two ends, as a graph.
@@ -78,6 +80,7 @@ impl Scenario {
         let flows = real.map_or_else(|| self.flows(), |real| self.flows_beside(real));
         let mut planner = Planner {
             scenario,
+            moves: scenario.moves(),
             airs: &airs,
             run_seed,
             flows: &flows,
@@ -108,6 +111,7 @@ impl Scenario {
         let flows = self.flows();
         let mut planner = Planner {
             scenario: self,
+            moves: self.moves(),
             airs: &[],
             run_seed,
             flows: &flows,
@@ -201,6 +205,22 @@ impl Scenario {
     }
 }
 
+/// Hand-overs that switch the path of an interface, in the order given: a later one may do so before.
+fn path_switches(handovers: &[Config]) -> Vec<&Config> {
+    let mut latest_first: Vec<_> = handovers.iter().enumerate().filter(|(_, own)| own.to.is_some()).collect();
+    latest_first.sort_by_key(|(_, own)| (own.ue, Reverse(own.at)));
+    let mut switches = Vec::new();
+    for of_ue in latest_first.chunk_by(|(_, one), (_, other)| one.ue == other.ue) {
+        let mut earliest = Instant::NEVER;
+        for same in of_ue.chunk_by(|(_, one), (_, other)| one.at == other.at) {
+            switches.extend(same.iter().filter(|(_, own)| own.switches() < earliest));
+            earliest = same.iter().map(|(_, own)| own.switches()).fold(earliest, Instant::min);
+        }
+    }
+    switches.sort_by_key(|(number, _)| *number);
+    switches.into_iter().map(|(_, own)| own).collect()
+}
+
 /// Which child of which place is planned alone; other children of other places do not meet it.
 #[derive(Clone, Copy)]
 struct Only<'a> {
@@ -211,6 +231,7 @@ struct Only<'a> {
 /// Makes the graph of a scenario, depth first.
 struct Planner<'a> {
     scenario: &'a Scenario,
+    moves: Moves<'a>,
     /// Reception of each cell at the UEs, in the order of the cells; empty if no UE measures.
     airs: &'a [CellAir],
     run_seed: u64,
@@ -273,17 +294,9 @@ impl Planner<'_> {
             count => {
                 let way_to = |name: &str| scenario.way_to(&children, place, name);
                 let ways = scenario.interfaces().map(|(_, to)| way_to(to).unwrap_or(0)).collect();
-                let changes = scenario.handover.iter().filter_map(|handover| {
+                let changes = path_switches(&scenario.handover).into_iter().filter_map(|handover| {
                     let to = way_to(handover.to.as_deref()?)?;
-                    // A later hand-over may switch the path before.
-                    let (ue, at) = (handover.ue, handover.switches());
-                    let later = |other: &&Config| {
-                        other.ue == ue
-                            && other.to.is_some()
-                            && other.at > handover.at
-                            && other.switches() <= at
-                    };
-                    (!scenario.handover.iter().any(|other| later(&other))).then_some(Change { at, ue, to })
+                    Some(Change { at: handover.switches(), ue: handover.ue, to })
                 });
                 let fork = Fork::new(Dir::Downlink, count, ways, changes.collect());
                 let name = format!("fork {}", place.unwrap_or("server"));
@@ -322,7 +335,7 @@ impl Planner<'_> {
             None => from,
         };
         let at = self.append_boxes(at, &cell.name, &cell.middlebox, Place::Network);
-        let episodes = self.scenario.episodes(&cell.name);
+        let episodes = self.scenario.episodes(&self.moves, &cell.name);
         let run_seed = seed_of(self.run_seed, "cell", &cell.name, self.scenario.cell.len() == 1);
         let air = self.scenario.cell.iter().zip(self.airs).find(|(own, _)| own.name == cell.name);
         let element = cell.radio.build(&radio::Plan {
@@ -344,8 +357,8 @@ impl Planner<'_> {
     fn join_neighbours(&mut self) {
         let node =
             |name: &str| self.leaves.iter().find_map(|(own, _, cell)| (own == name).then_some(*cell)?);
-        let joints = self.scenario.neighbours().into_iter().filter_map(|[one, other]| {
-            let sides = [self.scenario.side(one, other)?, self.scenario.side(other, one)?];
+        let joints = self.moves.neighbours.iter().filter_map(|[one, other]| {
+            let sides = [self.moves.side(one, other)?, self.moves.side(other, one)?];
             Some([(node(one)?, sides[0]), (node(other)?, sides[1])])
         });
         for [one, other] in joints.collect::<Vec<_>>() {
@@ -362,7 +375,7 @@ impl Planner<'_> {
         if plans.is_empty() {
             return from;
         }
-        let cells = self.scenario.returning_cells(place);
+        let cells = self.scenario.returning_cells(&self.moves, place);
         let element = SplitBearers::new(&plans, cells.len() as u16, self.run_seed);
         let name = format!("split_bearers {}", place.unwrap_or("server"));
         let below = self.append(from, name, Box::new(element));
@@ -377,8 +390,7 @@ impl Planner<'_> {
             for (number, name) in (0..).zip(cells) {
                 let cell = self.leaves.iter().find_map(|(own, _, cell)| (own == name).then_some(*cell)?);
                 let Some(cell) = cell else { continue };
-                let (own, other) =
-                    ((cell, self.scenario.last_side(name)), (*split, SplitBearers::side(number)));
+                let (own, other) = ((cell, self.moves.last_side(name)), (*split, SplitBearers::side(number)));
                 joints.extend([(own, other), (other, own)]);
             }
         }

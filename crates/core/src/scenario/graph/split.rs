@@ -1,6 +1,6 @@
 //! Split bearers of a scenario: `[[ue]]` with `split`.
 
-use super::{Scenario, Ue};
+use super::{Moves, Scenario, Ue};
 use crate::error::ScenarioError;
 use crate::handover::Bearers;
 use crate::link;
@@ -42,7 +42,7 @@ impl Scenario {
             .collect()
     }
 
-    fn is_leg(&self, interface: u16) -> bool {
+    pub(super) fn is_leg(&self, interface: u16) -> bool {
         self.split_ues().any(|(_, first, ..)| (first..first + 2).contains(&interface))
     }
 
@@ -86,27 +86,17 @@ impl Scenario {
     }
 
     /// Cells behind a way that give packets of legs back to split bearers, in the order of the scenario.
-    pub(super) fn returning_cells(&self, place: Option<&str>) -> Vec<&str> {
+    pub(super) fn returning_cells(&self, moves: &Moves<'_>, place: Option<&str>) -> Vec<&str> {
         let behind = self.cell.iter().filter(|cell| cell.behind.as_deref() == place);
-        behind.map(|cell| cell.name.as_str()).filter(|name| self.gives_back(name)).collect()
+        behind.map(|cell| cell.name.as_str()).filter(|name| self.gives_back(moves, name)).collect()
     }
 
-    fn gives_back(&self, cell: &str) -> bool {
-        self.handover.iter().enumerate().any(|(number, handover)| {
-            let Some((from, to)) = self.ends_of(number) else { return false };
+    fn gives_back(&self, moves: &Moves<'_>, cell: &str) -> bool {
+        self.handover.iter().zip(&moves.ends).any(|(handover, ends)| {
+            let Some((from, to)) = *ends else { return false };
             let leaves = if from == to { handover.bearers == Bearers::Release } else { !handover.forward };
             from == cell && leaves && self.is_leg(handover.ue)
         })
-    }
-
-    /// Index of the pair of ports that a cell uses to give packets back: after those to other cells.
-    pub(super) fn last_side(&self, cell: &str) -> u16 {
-        self.neighbours().iter().filter(|pair| pair.contains(&cell)).count() as u16 + 1
-    }
-
-    /// The same, if an interface is a leg of a split bearer.
-    pub(super) fn side_to_split(&self, cell: &str, interface: u16) -> Option<u16> {
-        self.is_leg(interface).then(|| self.last_side(cell))
     }
 
     /// Refuses releases where nothing can be released.
@@ -171,11 +161,12 @@ impl Scenario {
                 return Err(ScenarioError::new(format!("flow[{index}].over"), message, hint));
             }
         }
+        let moves = self.moves();
         let moved = self.handover.iter().enumerate().filter(|(_, handover)| self.is_leg(handover.ue));
         for (index, handover) in moved {
             let Some(to) = &handover.to else { continue };
             let cell = |name: &str| self.cell.iter().position(|cell| cell.name == name);
-            let (Some((from, _)), Some(place)) = (self.ends_of(index), cell(to)) else { continue };
+            let (Some((from, _)), Some(place)) = (moves.ends[index], cell(to)) else { continue };
             self.check_leg(place)?;
             if cell(from).is_none_or(|from| self.cell[from].behind != self.cell[place].behind) {
                 let message = "a leg of a split bearer stays behind the way at whose end PDCP is";
