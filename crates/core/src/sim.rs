@@ -279,19 +279,18 @@ impl Simulation {
         self.path.take_capture()
     }
 
-    /// Share of the run that is done, 0 to 1: of the time, or of the finite transfers' bytes if larger.
+    /// Share of the run that is done, 0 to 1: of the time or, if all flows are finite transfers, of their bytes if larger.
     pub fn progress(&self) -> f64 {
         if self.is_over() {
             return 1.0;
         }
         let time = self.now().as_secs_f64() / self.end.as_secs_f64();
-        let (mut done, mut total) = (0, 0_u64);
-        for flow in self.flows() {
-            if let Some(size) = flow.bytes_to_send {
-                total = total.saturating_add(size);
-                done += flow.bytes_acked.min(flow.bytes_received);
-            }
-        }
+        let flows = self.flows();
+        let Some(sizes) = flows.iter().map(|flow| flow.bytes_to_send).collect::<Option<Vec<_>>>() else {
+            return time.min(1.0);
+        };
+        let total = sizes.into_iter().fold(0, u64::saturating_add);
+        let done: u64 = flows.iter().map(|flow| flow.bytes_acked.min(flow.bytes_received)).sum();
         let bytes = if total > 0 { done as f64 / total as f64 } else { 0.0 };
         time.max(bytes).min(1.0)
     }
