@@ -490,6 +490,15 @@ impl RlcBearer {
         }
     }
 
+    /// What the entity has given up will not arrive.
+    #[inline(never)]
+    pub fn lose_given_up(&mut self, cx: &mut Cx<'_>) {
+        for number in self.sdus.given_up() {
+            self.drop_sdu(cx, number, Reason::MaxTransmissions);
+        }
+        self.sdus.forget();
+    }
+
     /// An SDU is handed up at the other side.
     #[inline]
     fn hand_up(&mut self, cx: &mut Cx<'_>, number: u64) {

@@ -209,7 +209,7 @@ impl RlcPair {
         if report.began_anew {
             self.note_beginning(dir, report);
         }
-        self.bearers[dir.index()].settle_sent(cx, report);
+        self.settle_given_up(cx, dir, report);
         self.bearers[dir.index()].feed(cx, self.ends[dir.index()].as_mut(), 1);
     }
 
@@ -237,9 +237,24 @@ impl RlcPair {
             if report.began_anew {
                 self.note_beginning(other, report);
             }
-            self.bearers[other.index()].settle_sent(cx, report);
+            self.settle_given_up(cx, other, report);
         }
         concerns_sender
+    }
+
+    /// Settles what the entity that sends in this direction has done with SDUs.
+    #[inline(always)]
+    fn settle_given_up(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
+        let is_final =
+            report.is_final || !report.discarded.is_empty() && self.ends[dir.reverse().index()].is_dead();
+        report.is_final = false;
+        self.bearers[dir.index()].settle_sent(cx, report);
+        if is_final {
+            self.bearers[dir.index()].lose_given_up(cx);
+            if self.ends[dir.index()].is_dead() {
+                self.bearers[dir.reverse().index()].lose_given_up(cx);
+            }
+        }
     }
 
     /// Reports of the bearers, downlink first.

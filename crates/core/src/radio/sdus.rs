@@ -58,6 +58,12 @@ impl Sdus {
         self.entries.get_mut(number.checked_sub(self.first)? as usize)
     }
 
+    /// Numbers of the SDUs that were given up and that the other end has not reported on.
+    pub fn given_up(&self) -> Vec<u64> {
+        let open = (self.first..).zip(&self.entries).filter(|(_, sdu)| sdu.given_up && sdu.packet.is_some());
+        open.map(|(number, _)| number).collect()
+    }
+
     /// Takes out an unsent SDU that its entity has already removed.
     pub fn evict(&mut self, number: u64) -> Option<Box<Packet>> {
         let sdu = self.get(number)?;

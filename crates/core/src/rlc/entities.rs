@@ -42,6 +42,11 @@ pub trait Transmit: Send + Sync {
     /// never delivered.
     fn take_waiting(&mut self, place: usize) -> Option<u64>;
 
+    /// Whether the end neither sends nor receives any more.
+    fn is_dead(&self) -> bool {
+        false
+    }
+
     /// When the end needs a TTI next if nothing else happens: at once if this has passed, never if it is
     /// `Instant::NEVER`.
     fn deadline(&self) -> Instant;
@@ -110,6 +115,8 @@ pub struct Report {
     pub discarded: Vec<u64>,
     /// Sent by this end: SDUs that left its buffer, discarded before any octet was sent.
     pub unsent: Vec<u64>,
+    /// What this end has given up does not arrive any more, though the other end may not report so.
+    pub is_final: bool,
     /// This end's sequence numbers restart: its next PDU is new, and number 0.
     pub began_anew: bool,
     /// Received by this end: delivered SDUs, in this order.

@@ -216,3 +216,53 @@ fn every_drop_of_pdpc_is_followed_by_ack_rate_control() {
     assert_eq!(ue["drops_followed"], combined.dropped(Reason::Evicted).len() as u64, "{ue}");
     assert!(ue["t_id_after_drop_s"].as_f64().unwrap() > 1.0, "{ue}");
 }
+
+/// Sent, received and lost of a datagram flow, and its packets dropped by the bearer of `dir`.
+fn fate(text: &str, dir: &str) -> [u64; 4] {
+    let mut simulation = Simulation::new(&Scenario::parse(text, &[]).unwrap(), 1, Observe::default());
+    simulation.run();
+    let results = serde_json::to_value(simulation.results()).unwrap();
+    let count = |value: &Value| value.as_u64().unwrap();
+    let datagrams = &results["flows"][0]["datagrams"];
+    let bearer = &results["elements"][1]["ues"][0][dir];
+    [&datagrams["sent"], &datagrams["received"], &datagrams["lost"], &bearer["sdus_discarded"]].map(count)
+}
+
+/// Nobody reports what an end had given up when it fell silent.
+#[test]
+fn an_unrecoverable_error_of_rlc_loses_what_was_given_up() {
+    for (loss, bler) in
+        [("max_dat = 4", "95 %"), ("sdu_discard = \"timer\", timer_discard = \"500 ms\"", "90 %")]
+    {
+        let am = format!("{{ tti = \"20 ms\", pdu = \"42 B\", timer_poll = \"150 ms\", {loss} }}");
+        let text = format!(
+            "duration = \"120 s\"\nflow = [{{ app.cbr = {{ rate = \"64 kbit/s\", size = \"600 B\", packets = 8 }} }}]\n\
+             [radio.dch]\ndownlink.channel.bernoulli.bler = \"{bler}\"\nuplink.channel.bernoulli.bler = \"{bler}\"\n\
+             downlink.rlc.am = {am}\nuplink.rlc.am = {am}\n"
+        );
+        let [sent, received, lost, discarded] = fate(&text, "downlink");
+        assert_eq!((sent, received + lost, discarded), (8, 8, lost), "{loss}");
+        assert!(lost > 0, "{loss}");
+    }
+}
+
+/// No PDU follows that would tell the receiver.
+#[test]
+fn the_last_sdu_that_unacknowledged_mode_breaks_off_is_lost() {
+    let text = "duration = \"120 s\"
+        flow = [{ app.cbr = { rate = \"400 kbit/s\", size = \"1400 B\", packets = 30 }, direction = \"uplink\" }]
+        [radio.dch]
+        uplink.rate = \"64 kbit/s\"
+        downlink.rlc.um = { tti = \"20 ms\" }
+        uplink.rlc.um = { tti = \"20 ms\", timer_discard = \"500 ms\" }";
+    let [sent, received, lost, discarded] = fate(text, "uplink");
+    assert_eq!((sent, received + lost, discarded), (30, 30, lost));
+}
+
+#[test]
+fn a_run_of_endless_flows_is_done_by_time_alone() {
+    let text = "duration = \"60 s\"\nflow = [{ app.bulk = {} }, { app.file.size = \"10 kB\" }]\n";
+    let mut simulation = Simulation::new(&Scenario::parse(text, &[]).unwrap(), 1, Observe::default());
+    simulation.advance_to(Instant::from_nanos(6_000_000_000));
+    assert!((simulation.progress() - 0.1).abs() < 1e-9, "{}", simulation.progress());
+}

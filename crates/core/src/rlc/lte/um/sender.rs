@@ -74,6 +74,7 @@ impl Transmit for Sender {
     fn re_establish_sender(&mut self, _now: Instant, report: &mut Report) {
         let begun = self.stream.break_off();
         self.counts.discarded_sdus += u64::from(begun.is_some());
+        report.is_final |= begun.is_some();
         report.discarded.extend(begun);
         report.began_anew = true;
         self.stream.restart();

@@ -134,6 +134,7 @@ impl Transmit for Sender {
         if let Some((PdcpPdu { content: Content::Data { number, .. }, .. }, _)) = self.cut.take() {
             self.counts.discarded_sdus += 1;
             report.discarded.push(number);
+            report.is_final = true;
         }
         report.began_anew = true;
         self.pdcp.restart();

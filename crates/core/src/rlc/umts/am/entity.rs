@@ -207,6 +207,7 @@ impl Entity {
         if self.counts.unrecoverable_errors == 0 {
             self.counts.unrecoverable_errors = 1;
             self.sender.reset(report);
+            report.is_final = true;
         }
     }
 
@@ -246,6 +247,10 @@ impl Entity {
 }
 
 impl Transmit for Entity {
+    fn is_dead(&self) -> bool {
+        self.reset.is_dead()
+    }
+
     fn prefetch_inner(&self) {
         self.sender.prefetch_inner();
         self.receiver.prefetch_inner();

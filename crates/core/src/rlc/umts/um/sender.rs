@@ -46,6 +46,7 @@ impl Sender {
             if let Some(cut) = self.segmentation.break_off(sdu) {
                 self.broken_off = Some(cut);
                 report.discarded.push(sdu);
+                report.is_final = true;
             } else if self.segmentation.first_waiting() == sdu {
                 report.unsent.extend(self.take_waiting(0));
             } else {
