@@ -81,6 +81,7 @@ def test_other_seeds_are_independent_runs():
     assert one.difference.mean == 4
     assert one.difference.half_width == pytest.approx(3.2199 * (5 / 3) ** 0.5, rel=2e-3)
     assert unpaired(estimate([1.0]), estimate([2.0, 3.0])).n == 1
+    assert _result(("", "x"), {1: 5.0, 2: 5.0}, {7: 5.0}) is None
 
 
 @pytest.mark.slow
@@ -94,6 +95,27 @@ def test_sweeps_are_compared_point_by_point(airpath_command, tmp_path):
     found = difference(str(tmp_path / "a"), str(tmp_path / "b"))
     assert {one.point["tcp.cc"] for one in found.results} == {"cubic", "reno"}
     assert all(one.paired and one.difference.mean > 0 for one in found.results)
+    assert [tuple(one) for one in found.settings] == [("flow.0.app.file.size", '"50 kB"', '"100 kB"')]
+    outcome = airpath_command("diff", tmp_path / "a", "umts-384")
+    check_error(outcome, str(tmp_path / "a"), "is a sweep, and umts-384 is none", "another sweep")
+    outcome = airpath_command("page", tmp_path / "a", "--out", tmp_path / "a.html")
+    check_error(outcome, str(tmp_path / "a"), "is the folder of a sweep, not of a run", "airpath results")
+
+
+@pytest.mark.slow
+def test_sweeps_without_a_number_in_common_are_not_the_same(airpath_command, tmp_path):
+    for name, windows, duration in (("a", "1, 4", "10 s"), ("b", "2, 4", "10 s"), ("c", "1, 4", "1 ms")):
+        (tmp_path / f"{name}.toml").write_text(
+            f'scenario = "umts-384"\nmetrics = ["transfer_s"]\nruns = 1\n'
+            f'set = {{ duration = "{duration}", "flow.0.app.file.size" = "20 kB" }}\n'
+            f'[axes]\n"tcp.initial_window" = [{windows}]\n'
+        )
+        airpath_command("sweep", tmp_path / f"{name}.toml", "--out", tmp_path / name)
+    other = difference(str(tmp_path / "a"), str(tmp_path / "b"))
+    assert [tuple(one) for one in other.settings] == [("tcp.initial_window", "1, 4", "2, 4")]
+    assert not other.is_none and other.unmatched == 2 and other.compared == 1
+    short = difference(str(tmp_path / "a"), str(tmp_path / "c"))
+    assert not short.is_none and short.compared == 0
 
 
 BAD = {

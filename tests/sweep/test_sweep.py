@@ -764,6 +764,16 @@ def test_metrics_may_be_added_and_runs_are_made_again_for_them(tmp_path):
     assert run_sweep(plan_of(tmp_path, wider), out, 1).fresh == 0
 
 
+def test_a_metric_may_replace_another(tmp_path):
+    """The files with the metric that is gone stay, as its values are nowhere else."""
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    other = SMALL.replace("retransmissions.total", "goodput_bps")
+    assert run_sweep(plan_of(tmp_path, other), out, 1).fresh == 20
+    assert read_results(out).warnings == () and len(parts(out)) == 2
+    assert run_sweep(plan_of(tmp_path, other), out, 1).fresh == 0
+
+
 def test_runs_that_differ_from_those_of_another_build_are_told(tmp_path):
     out = tmp_path / "out"
     run_sweep(plan_of(tmp_path, SMALL), out, 1)

@@ -42,14 +42,14 @@ def check_free(option: str, file: Path, force: bool) -> None:
 
 
 @contextlib.contextmanager
-def output_errors(option: str) -> Iterator[None]:
-    """Turn an error of the operating system into an `OutputError`."""
+def output_errors(option: str, place: Path | None = None) -> Iterator[None]:
+    """Turn an error of the operating system into an `OutputError`, of `place` if it names no file."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        what = f"cannot write to '{error.filename}': {error.strerror or error}"
+        what = f"cannot write to '{error.filename or place}': {error.strerror or error}"
         raise OutputError(option, what, "choose another place for it") from error
 
 
@@ -81,7 +81,7 @@ def write_files(option: str, folder: Path, files: Mapping[str, str | bytes], for
     """
     for name in files:
         check_free(option, folder / name, force)
-    with output_errors(option):
+    with output_errors(option, folder):
         make_folder(folder)
         write_together(folder, files)
 
@@ -109,5 +109,5 @@ def folder_for(option: str, *files: Path, force: bool) -> None:
     """Make the folder for output files before the work begins, and check that they may be written."""
     for file in files:
         check_free(option, file, force)
-        with output_errors(option):
+        with output_errors(option, file.parent):
             make_folder(file.parent)

@@ -60,7 +60,8 @@ class Result:
 class Difference:
     """What differs between two subjects.
 
-    `compared` is how many numbers both have; 0 if one of them is a scenario, which has no results.
+    `compared` is how many numbers both have, `unmatched` how many only one has; both are 0 if one of them is
+    a scenario, which has no results.
     """
 
     a: str
@@ -68,11 +69,12 @@ class Difference:
     settings: tuple[Setting, ...]
     results: tuple[Result, ...]
     compared: int
+    unmatched: int
 
     @property
     def is_none(self) -> bool:
         """Whether nothing differs."""
-        return not self.settings and not self.results
+        return not self.settings and not self.results and not self.unmatched
 
     def as_json(self) -> dict[str, Any]:
         """Make plain data of it."""
@@ -82,6 +84,7 @@ class Difference:
             "same": self.is_none,
             "settings": [setting._asdict() for setting in self.settings],
             "compared": self.compared,
+            "unmatched": self.unmatched,
             "results": [
                 {
                     "name": one.name,
@@ -101,11 +104,12 @@ Values = dict[int, float]
 
 
 class _Subject(NamedTuple):
-    """Settings of the run, its scenario, and the numbers by point of a sweep and by name."""
+    """Settings of the run, its scenario if it is no sweep, and numbers by point of a sweep and by name."""
 
     settings: dict[str, str]
     scenario: Scenario | None
     numbers: dict[tuple[str, str], Values]
+    has_results: bool = True
 
 
 def difference(a: str, b: str) -> Difference:
@@ -114,28 +118,33 @@ def difference(a: str, b: str) -> Difference:
     Raises
     ------
     ScenarioError
-        If there is no such scenario, a folder holds no finished run, or a file in it is damaged.
+        If there is no such scenario, a folder holds no finished run, a file in it is damaged, or only one of
+        the two is a sweep.
     SweepError
         If a sweep cannot be read.
     """
     first, second = _read(a), _read(b)
+    if (first.scenario is None) != (second.scenario is None):
+        sweep, other = (a, b) if first.scenario is None else (b, a)
+        raise ScenarioError(sweep, f"is a sweep, and {other} is none", "compare it with another sweep")
     both = [name for name in first.numbers if name in second.numbers]
     results = [_result(name, first.numbers[name], second.numbers[name]) for name in both]
+    have_results = first.has_results and second.has_results
+    unmatched = len(first.numbers.keys() ^ second.numbers.keys()) if have_results else 0
     # A scenario that is no run has no seed.
-    settings = [
-        Setting(key, first.settings[key], second.settings[key])
-        for key in first.settings
-        if key in second.settings and first.settings[key] != second.settings[key]
-    ]
+    keys = dict.fromkeys((*first.settings, *second.settings)) if have_results else ()
+    settings = [Setting(key, first.settings.get(key), second.settings.get(key)) for key in keys]
+    settings = [setting for setting in settings if setting.a != setting.b]
     if first.scenario is not None and second.scenario is not None:
         settings += _settings(first.scenario, second.scenario)
-    return Difference(a, b, tuple(settings), tuple(one for one in results if one is not None), len(both))
+    differing_results = tuple(one for one in results if one is not None)
+    return Difference(a, b, tuple(settings), differing_results, len(both), unmatched)
 
 
 def _read(name: str) -> _Subject:
     folder = Path(name)
     if not folder.is_dir():
-        return _Subject({}, load(name), {})
+        return _Subject({}, load(name), {}, has_results=False)
     if _is_run(folder):
         return _of_runs([FinishedRun.open(folder)])
     if (folder / MANIFEST).is_file():
@@ -187,7 +196,12 @@ def _read_sweep(folder: Path) -> _Subject:
             known = {int(seed): float(value) for seed, value in pairs if math.isfinite(value)}
             if known:
                 numbers[where, name] = known
-    settings = {"scenario": found.scenario, "points": ", ".join(found.parameters)}
+    settings = {"scenario": found.scenario, **{key: inline(value) for key, value in found.fixed.items()}}
+    for key in found.parameters:
+        values = dict.fromkeys(
+            inline(point.parameters[key]) for point in found.points if key in point.parameters
+        )
+        settings[key] = ", ".join(values)
     return _Subject(settings, None, numbers)
 
 
@@ -229,7 +243,7 @@ def _numbers(path: str, value: Any) -> Iterator[tuple[str, float]]:
 
 def _result(name: tuple[str, str], a: Values, b: Values) -> Result | None:
     """Compare the values of a number; None if it is the same in every run."""
-    if a == b or (len(a) == len(b) == 1 and [*a.values()] == [*b.values()]):
+    if a == b or len({*a.values(), *b.values()}) == 1:
         return None
     seeds = sorted(a.keys() & b.keys())
     point = json.loads(name[0]) if name[0] else {}

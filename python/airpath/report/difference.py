@@ -37,6 +37,8 @@ def difference_report(found: Difference) -> Iterator[Part]:
         yield Note(
             f"{len(found.results)} of {counted(found.compared, 'number')} of the results differ{_how(found)}"
         )
+    if found.unmatched:
+        yield Note(f"{counted(found.unmatched, 'number')} of the results: in A or in B alone")
 
 
 def _how(found: Difference) -> str:

@@ -66,6 +66,10 @@ class FinishedRun:
         if not folder.is_dir():
             what = "is not a folder" if folder.exists() else "there is no such folder"
             raise ScenarioError(str(folder), what, FILLED)
+        if (folder / MANIFEST).is_file() and not (folder / RESULTS).is_file() and (folder / "runs").is_dir():
+            raise ScenarioError(
+                str(folder), "is the folder of a sweep, not of a run", "see 'airpath results'"
+            )
         run = cls(folder)
         _ = run.manifest
         return run

@@ -325,11 +325,18 @@ def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], Failures
     files, warnings = _read_files(out, manifest)
     metrics = manifest["metrics"]
     rows, more = _by_point(files, metrics)
-    late = [one for one in metrics if any(one not in table.column_names for table in files.values())]
-    if late:
+    whole = [table for table in files.values() if not _lacks(table, metrics)]
+    made = {key for table in whole for key in table["key"].to_pylist()}
+    narrow = [table for table in files.values() if _lacks(table, metrics)]
+    waiting = [table for table in narrow if not made.issuperset(table["key"].to_pylist())]
+    if late := [one for one in metrics if any(one not in table.column_names for table in waiting)]:
         what = f"some runs have not measured {', '.join(late)} yet, added to the sweep since"
         more.append(f"{out}: {what}; 'airpath sweep' makes them again")
     return rows, _failures(files.values()), warnings + more
+
+
+def _lacks(table: pa.Table, metrics: Sequence[str]) -> bool:
+    return not set(metrics) <= set(table.column_names)
 
 
 def _read_files(out: Path, manifest: dict[str, Any]) -> tuple[dict[str, pa.Table], list[str]]:
