@@ -408,6 +408,15 @@ def test_one_run_and_equal_runs_can_be_drawn_by_every_kind(tmp_path, arguments, 
         assert figure.as_bytes("svg").startswith(b"<?xml")
 
 
+def test_keys_that_change_together_are_one_axis(tmp_path):
+    together = (
+        GRID[: GRID.index("[axes]")]
+        + '[[together]]\ntcp.mss = ["536 B", "1460 B"]\ntcp.max_window = [25, 14]\n'
+    )
+    figure = airpath.plot_sweep(swept(tmp_path, together), "tcp.mss", "goodput_bps")
+    assert len(figure.data["series"]) == 1 and len(points_of(figure)) == 2
+
+
 # Units and words.
 
 

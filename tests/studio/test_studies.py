@@ -122,6 +122,18 @@ def test_points_whose_scenario_has_changed_are_shown_and_cannot_be_opened(
         Sources([str(sweep_folder)])
 
 
+def test_a_sweep_whose_first_point_has_failed_opens_with_the_next(tmp_path):
+    rates = "radio.dch.downlink.rate", '["1 kbit/s", "64 kbit/s"]'
+    axes = f'[axes]\n"{rates[0]}" = {rates[1]}\n'
+    text = SWEEP[: SWEEP.index("[axes]")].replace("[set]", '[set]\nduration = "30 s"') + axes
+    text = text.replace('"goodput_bps", "rtt_ms.mean"', '"transfer_s"')
+    run_sweep(read_plan(Written("failing", text)), tmp_path / "out", 1)
+    sources = Sources([str(tmp_path / "out")])
+    (study,) = sources.studies
+    assert [any(point["estimates"]) for point in study["points"]] == [False, True]
+    assert "64 kbit/s" in sources.open(None).scenario.text
+
+
 def test_a_sweep_over_a_file_opens_with_the_file(tmp_path, sweep_folder):
     scenario = tmp_path / "own.toml"
     scenario.write_text("# mine\n" + Sources().scenario("umts-64-simple", ()).scenario.text)

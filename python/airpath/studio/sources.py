@@ -220,9 +220,13 @@ class Sources:
         return FinishedRun.open(self._runs[name])
 
     def _first_of_studies(self) -> Chosen:
-        """The first run behind a sweep or a reproduction; a bundled scenario where there is none."""
+        """The first run behind a sweep or a reproduction; a bundled scenario where there is none.
+
+        A point whose runs have all failed comes after the others.
+        """
         for study in self.studies:
-            for own in study.get("points", study.get("values", ())):
+            of_study = study.get("points", study.get("values", ()))
+            for own in sorted(of_study, key=lambda one: "estimates" in one and not any(one["estimates"])):
                 base = own.get("base", study.get("base"))
                 if base is not None and own["set"] is not None:
                     seed = next(iter(own.get("seeds", ())), study.get("seed", 1))

@@ -119,7 +119,10 @@ class _Gatherer:
         if kind == "heat" and (on_axis := [key for key in asked.keys if key in drawn]):
             what = f"{on_axis[0]} is drawn, and a heat map needs the values of a grid"
             raise SweepError("--kind", what, "show it as --x KEY --y METRIC")
-        refuse_mixture(self._points, further, remedy)
+        # Keys that change together with a shown one mix nothing.
+        groups = grouped(self._points, [*asked.by, *asked.keys])
+        mixed = [key for key in further if any(varying(own, [key]) for own in groups)]
+        refuse_mixture(self._points, mixed, remedy)
         return None, True
 
     def _distinguish(self, key: str) -> bool:
