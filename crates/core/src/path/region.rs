@@ -12,7 +12,7 @@ use crate::port::Port;
 use crate::port::Target;
 use crate::time::Instant;
 use crate::trace::ProbeMask;
-use airpath_prefetch::{prefetch, prefetch_ends};
+use airpath_prefetch::prefetch_ends;
 use std::collections::VecDeque;
 
 /// Numbers in the whole path of a region's timers and lanes.
@@ -106,9 +106,8 @@ impl Region {
         self.path.engine.agenda.earliest().min(arrives)
     }
 
-    /// Starts to load what the region needs for what is due next.
+    /// Starts to load what the region, which is loaded itself, needs for what is due next.
     pub fn prefetch(&self) {
-        prefetch(self);
         prefetch_ends(&self.inbox);
         self.path.prefetch();
     }

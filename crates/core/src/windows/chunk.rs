@@ -158,6 +158,7 @@ impl Chunk {
         down.clear();
         self.packets = 0;
         for number in 0..=self.groups.len() {
+            self.groups.get(number + 1).into_iter().for_each(|group| prefetch(&group.server));
             if let Some(Group { server: Some(next), is_small, .. }) = self.groups.get_mut(number) {
                 take_in(next, slots, arrived, number, Dir::Uplink);
                 slots.prefetch(next, *is_small, stop);
@@ -178,6 +179,7 @@ impl Chunk {
         arrived.arrive();
         up.clear();
         for number in 0..=self.groups.len() {
+            self.groups.get(number + 1).into_iter().for_each(|group| prefetch(&group.radio));
             if let Some(Group { radio: next, is_small, .. }) = self.groups.get_mut(number) {
                 take_in(next, slots, arrived, number, Dir::Downlink);
                 slots.prefetch(next, *is_small, stop);
