@@ -212,7 +212,7 @@ impl Scenario {
         }
         let mut neighbours: Vec<[&str; 2]> = Vec::new();
         let forwarded = self.handover.iter().zip(&ends).filter(|(handover, _)| handover.forward);
-        for (from, to) in forwarded.filter_map(|(_, ends)| *ends) {
+        for (from, to) in forwarded.filter_map(|(_, own)| *own) {
             if from != to && !neighbours.contains(&[from, to]) && !neighbours.contains(&[to, from]) {
                 neighbours.push([from, to]);
             }

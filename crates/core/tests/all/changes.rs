@@ -188,9 +188,9 @@ fn what_cannot_change_is_refused_with_what_can() {
     let said = error("[radio.evdo]\n[[change]]\nat = \"1 s\"\noutage = \"1 s\"");
     assert!(said.starts_with("change[0].outage: radio.evdo has no outages"), "{said}");
     let wire = "[[change]]\nat = \"1 s\"\nset.\"cell.0.wired.delay\" = \"5 ms\"";
-    let said = Scenario::parse(&format!("{CELLS}[[flow]]\nue = \"phone\"\napp.bulk = {{}}\n{wire}"), &[]);
-    let said = said.unwrap_err().to_string();
-    assert!(said.starts_with("change[0].set.cell.0.wired: the cell has no wired link"), "{said}");
+    let text = format!("{CELLS}[[flow]]\nue = \"phone\"\napp.bulk = {{}}\n{wire}");
+    let error = Scenario::parse(&text, &[]).unwrap_err().to_string();
+    assert!(error.starts_with("change[0].set.cell.0.wired: the cell has no wired link"), "{error}");
 }
 
 /// Every key that the schema marks, in a scenario that has it, reaches an element.
