@@ -194,19 +194,16 @@ class Store:
     def _take_in(self, files: Mapping[str, pa.Table]) -> None:
         """Take in the runs that have all metrics; say how many have not, and must be made again."""
         metrics = self._plan.metrics
-        missing = {name: set(metrics) - set(table.column_names) for name, table in files.items()}
-        whole = {name: table for name, table in files.items() if not missing[name]}
+        narrow, again = _unmeasured(files, metrics)
+        whole = {name: table for name, table in files.items() if name not in narrow}
         self.rows, warnings = _by_point(whole, metrics)
         self.failures = _failures(whole.values())
         self.warnings += warnings
         # Files with metrics that the plan does not name stay: their values are nowhere else.
         known = {*OWN_COLUMNS, *self._parameters, *metrics}
-        narrow = [name for name in files if missing[name]]
         self._narrow = {name for name in narrow if set(files[name].column_names) <= known}
-        made = {key for table in whole.values() for key in table["key"].to_pylist()} if narrow else set()
-        again = {key for name in narrow for key in files[name]["key"].to_pylist()} - made
         if again:
-            added = ", ".join(one for one in metrics if any(one in missing[name] for name in narrow))
+            added = ", ".join(one for one in metrics if any(one in missing for missing in narrow.values()))
             kept = counted(len(again), "run")
             self.warnings.append(f"{self._out}: {kept} did not measure {added}: made again for all metrics")
 
@@ -325,18 +322,26 @@ def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], Failures
     files, warnings = _read_files(out, manifest)
     metrics = manifest["metrics"]
     rows, more = _by_point(files, metrics)
-    whole = [table for table in files.values() if not _lacks(table, metrics)]
-    made = {key for table in whole for key in table["key"].to_pylist()}
-    narrow = [table for table in files.values() if _lacks(table, metrics)]
-    waiting = [table for table in narrow if not made.issuperset(table["key"].to_pylist())]
-    if late := [one for one in metrics if any(one not in table.column_names for table in waiting)]:
+    narrow, again = _unmeasured(files, metrics)
+    waiting = [narrow[name] for name in narrow if not again.isdisjoint(files[name]["key"].to_pylist())]
+    if late := [one for one in metrics if any(one in missing for missing in waiting)]:
         what = f"some runs have not measured {', '.join(late)} yet, added to the sweep since"
         more.append(f"{out}: {what}; 'airpath sweep' makes them again")
     return rows, _failures(files.values()), warnings + more
 
 
-def _lacks(table: pa.Table, metrics: Sequence[str]) -> bool:
-    return not set(metrics) <= set(table.column_names)
+def _unmeasured(
+    files: Mapping[str, pa.Table], metrics: Sequence[str]
+) -> tuple[dict[str, set[str]], set[str]]:
+    """Find files that lack metrics, and which; and keys of runs that no file has with all metrics."""
+    missing = {name: set(metrics) - set(table.column_names) for name, table in files.items()}
+    narrow = {name: lacking for name, lacking in missing.items() if lacking}
+    if not narrow:  # As in most sweeps, which may have millions of keys.
+        return {}, set()
+    again = {key for name in narrow for key in files[name]["key"].to_pylist()}
+    for name in files.keys() - narrow.keys():
+        again.difference_update(files[name]["key"].to_pylist())
+    return narrow, again
 
 
 def _read_files(out: Path, manifest: dict[str, Any]) -> tuple[dict[str, pa.Table], list[str]]:
