@@ -314,10 +314,8 @@ impl Scenario {
         let overrides: Vec<_> = keys.iter().map(text).collect();
         let mut changed = Self::read(&self.to_toml()?, &overrides, None)?;
         changed.is_steered = self.is_steered;
-        let cells = self.cell.iter().zip(&changed.cell);
-        if let Some(index) =
-            cells.into_iter().position(|(old, new)| old.wired.is_some() != new.wired.is_some())
-        {
+        let mut cells = self.cell.iter().zip(&changed.cell);
+        if let Some(index) = cells.position(|(old, new)| old.wired.is_some() != new.wired.is_some()) {
             let message = "the cell has no wired link, and gets none while the scenario runs";
             let hint = "give the cell one from the start, such as wired.delay = \"0 s\"";
             return Err(ScenarioError::new(format!("cell.{index}.wired"), message, hint));

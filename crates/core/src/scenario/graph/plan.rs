@@ -442,3 +442,53 @@ impl Planner<'_> {
         Plan { graph: self.graph, ues }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Duration;
+
+    const CELLS: [&str; 3] = ["a", "b", "c"];
+
+    fn random_handovers(stream: &mut rng::Stream) -> Vec<Config> {
+        let handover = |_| {
+            let mut draw = |below: u64| stream.next_u64() % below;
+            Config {
+                ue: draw(2) as u16,
+                at: Duration::from_secs(draw(4)),
+                to: CELLS.get(draw(4) as usize).map(|name| (*name).to_owned()),
+                path_switch: Some(Duration::from_millis(draw(3) * 1500)),
+                ..Config::default()
+            }
+        };
+        (0..8).map(handover).collect()
+    }
+
+    /// Both are found in one pass, and defined by comparing each hand-over with all others.
+    #[test]
+    fn hand_overs_lead_where_the_last_one_before_led_and_switch_paths_unless_a_later_one_did() {
+        let cells = CELLS.map(|name| format!("[[cell]]\nname = \"{name}\"\nradio.lte = {{}}\n")).concat();
+        let ues = "[[ue]]\nname = \"u\"\nattach = [\"a\"]\n[[ue]]\nname = \"v\"\nattach = [\"b\"]\n";
+        let text = format!("{cells}{ues}[[flow]]\nue = \"u\"\napp.bulk = {{}}");
+        let mut scenario = Scenario::parse(&text, &[]).unwrap();
+        let mut stream = rng::stream(1, "hand-overs");
+        for _ in 0..2000 {
+            scenario.handover = random_handovers(&mut stream);
+            let all = &scenario.handover;
+            let ends = all.iter().map(|own| {
+                let before = all.iter().filter(|other| other.ue == own.ue && other.at < own.at);
+                let last = before.filter(|other| other.to.is_some()).max_by_key(|other| other.at);
+                let from =
+                    last.and_then(|other| other.to.as_deref()).unwrap_or(["a", "b"][usize::from(own.ue)]);
+                Some((from, own.to.as_deref().unwrap_or(from)))
+            });
+            assert_eq!(scenario.moves().ends, ends.collect::<Vec<_>>(), "{all:?}");
+            let is_overtaken = |own: &Config| {
+                let of_ue = all.iter().filter(|other| other.ue == own.ue && other.to.is_some());
+                of_ue.into_iter().any(|other| other.at > own.at && other.switches() <= own.switches())
+            };
+            let switches = all.iter().filter(|own| own.to.is_some() && !is_overtaken(own));
+            assert_eq!(path_switches(all), switches.collect::<Vec<_>>(), "{all:?}");
+        }
+    }
+}
