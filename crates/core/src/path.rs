@@ -103,15 +103,6 @@ pub struct Path {
 }
 
 impl Path {
-    /// Starts to load what the next events need, up to `DEEPEST` pointers away: see [`Element::prefetch`].
-    fn prefetch(&self) {
-        prefetch(&self.elements[..]);
-        for depth in 0..=DEEPEST {
-            self.engine.prefetch(depth);
-            self.elements.iter().for_each(|place| place.element.prefetch(depth));
-        }
-    }
-
     /// Builds a path that is a line, from the server's side to the UEs' side, and starts its elements at time zero.
     pub fn new(elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
         Self::of(Graph::from(elements), probes)
@@ -278,6 +269,15 @@ impl Path {
             }
         }
         true
+    }
+
+    /// Starts to load what the next events need, up to `DEEPEST` pointers away: see [`Element::prefetch`].
+    fn prefetch(&self) {
+        prefetch(&self.elements[..]);
+        for depth in 0..=DEEPEST {
+            self.engine.prefetch(depth);
+            self.elements.iter().for_each(|place| place.element.prefetch(depth));
+        }
     }
 
     /// Changes an element now, after all events scheduled for now. Returns whether it has changed, which an event reports;

@@ -157,6 +157,7 @@ impl Chunk {
         arrived.arrive();
         down.clear();
         self.packets = 0;
+        // While a group runs, the next one is loaded, and the first part of the one after it.
         for number in 0..=self.groups.len() {
             self.groups.get(number + 1).into_iter().for_each(|group| prefetch(&group.server));
             if let Some(Group { server: Some(next), is_small, .. }) = self.groups.get_mut(number) {
@@ -178,6 +179,7 @@ impl Chunk {
         let ([arrived, up], slots) = (&mut self.orders, &mut self.slots);
         arrived.arrive();
         up.clear();
+        // As the servers.
         for number in 0..=self.groups.len() {
             self.groups.get(number + 1).into_iter().for_each(|group| prefetch(&group.radio));
             if let Some(Group { radio: next, is_small, .. }) = self.groups.get_mut(number) {

@@ -24,7 +24,7 @@ struct Place {
     key: u128,
     len: u32,
     slot: u32,
-    /// Of all regions.
+    /// Number of its region among those of the thread.
     region: u32,
 }
 

@@ -258,11 +258,3 @@ fn the_last_sdu_that_unacknowledged_mode_breaks_off_is_lost() {
     let [sent, received, lost, discarded] = fate(text, "uplink");
     assert_eq!((sent, received + lost, discarded), (30, 30, lost));
 }
-
-#[test]
-fn a_run_of_endless_flows_is_done_by_time_alone() {
-    let text = "duration = \"60 s\"\nflow = [{ app.bulk = {} }, { app.file.size = \"10 kB\" }]\n";
-    let mut simulation = Simulation::new(&Scenario::parse(text, &[]).unwrap(), 1, Observe::default());
-    simulation.advance_to(Instant::from_nanos(6_000_000_000));
-    assert!((simulation.progress() - 0.1).abs() < 1e-9, "{}", simulation.progress());
-}

@@ -114,3 +114,11 @@ fn a_run_ends_at_its_duration_and_says_whether_transfers_are_complete() {
     assert!(results.complete && results.flows.iter().all(|flow| flow.transfer_s.is_none()));
     assert!(results.flows.iter().any(|flow| flow.bytes_acked > 0));
 }
+
+#[test]
+fn a_run_of_endless_flows_is_done_by_time_alone() {
+    let text = "duration = \"60 s\"\nflow = [{ app.bulk = {} }, { app.file.size = \"10 kB\" }]\n";
+    let mut simulation = Simulation::new(&Scenario::parse(text, &[]).unwrap(), 1, Observe::default());
+    simulation.advance_to(airpath_core::time::Instant::from_nanos(6_000_000_000));
+    assert!((simulation.progress() - 0.1).abs() < 1e-9, "{}", simulation.progress());
+}
