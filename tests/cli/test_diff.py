@@ -95,7 +95,7 @@ def test_sweeps_are_compared_point_by_point(airpath_command, tmp_path):
     found = difference(str(tmp_path / "a"), str(tmp_path / "b"))
     assert {one.point["tcp.cc"] for one in found.results} == {"cubic", "reno"}
     assert all(one.paired and one.difference.mean > 0 for one in found.results)
-    assert [tuple(one) for one in found.settings] == [("flow.0.app.file.size", '"50 kB"', '"100 kB"')]
+    assert [tuple(one) for one in found.settings] == [("flow.0.app.file.size", "50 kB", "100 kB")]
     outcome = airpath_command("diff", tmp_path / "a", "umts-384")
     check_error(outcome, str(tmp_path / "a"), "is a sweep, and umts-384 is none", "another sweep")
     outcome = airpath_command("page", tmp_path / "a", "--out", tmp_path / "a.html")

@@ -196,10 +196,10 @@ def _read_sweep(folder: Path) -> _Subject:
             known = {int(seed): float(value) for seed, value in pairs if math.isfinite(value)}
             if known:
                 numbers[where, name] = known
-    settings = {"scenario": found.scenario, **{key: inline(value) for key, value in found.fixed.items()}}
+    settings = {"scenario": found.scenario, **{key: _plainly(value) for key, value in found.fixed.items()}}
     for key in found.parameters:
         values = dict.fromkeys(
-            inline(point.parameters[key]) for point in found.points if key in point.parameters
+            _plainly(point.parameters[key]) for point in found.points if key in point.parameters
         )
         settings[key] = ", ".join(values)
     return _Subject(settings, None, numbers)
@@ -228,7 +228,12 @@ def _value(scenario: dict[str, Any], key: str) -> str | None:
             return None
     if isinstance(inside, dict) and len(inside) == 1:
         return str(next(iter(inside)))
-    return inside if isinstance(inside, str) else inline(inside)
+    return _plainly(inside)
+
+
+def _plainly(value: Any) -> str:
+    """Write a value, a text as it is."""
+    return value if isinstance(value, str) else inline(value)
 
 
 def _numbers(path: str, value: Any) -> Iterator[tuple[str, float]]:

@@ -38,7 +38,7 @@ def difference_report(found: Difference) -> Iterator[Part]:
             f"{len(found.results)} of {counted(found.compared, 'number')} of the results differ{_how(found)}"
         )
     if found.unmatched:
-        yield Note(f"{counted(found.unmatched, 'number')} of the results: in A or in B alone")
+        yield Note(f"{counted(found.unmatched, 'number')} of the results only in A or only in B")
 
 
 def _how(found: Difference) -> str:
