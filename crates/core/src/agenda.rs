@@ -46,6 +46,8 @@ struct Lane {
     target: Target,
     /// Packets may be delivered early unless one of these timers expires first; `None` if they must wait.
     ahead: Option<Timers>,
+    /// Packets leave the path, and wait for nothing in it.
+    leads_out: bool,
 }
 
 impl Lane {
@@ -76,6 +78,8 @@ pub(crate) struct Agenda {
     due_lanes: Tournament,
     timers: Vec<Timer>,
     lanes: Vec<Lane>,
+    /// Packets that were put on lanes which lead out, with lane and time.
+    out: Vec<(usize, Instant, Box<Packet>)>,
 }
 
 impl Agenda {
@@ -90,7 +94,13 @@ impl Agenda {
     /// The agenda of these timers (element, key) and lanes (by target).
     pub fn new(timers: &[(u16, u32)], lanes: &[Target]) -> Self {
         let wanted = Instant::NEVER;
-        let lane = |&target| Lane { packets: VecDeque::new(), last: Instant::ZERO, target, ahead: None };
+        let lane = |&target| Lane {
+            packets: VecDeque::new(),
+            last: Instant::ZERO,
+            target,
+            ahead: None,
+            leads_out: false,
+        };
         Self {
             due_timers: Tournament::new(timers.len()),
             due_lanes: Tournament::new(lanes.len()),
@@ -99,6 +109,7 @@ impl Agenda {
                 .map(|&(element, key)| Timer { wanted, due: wanted, element, key })
                 .collect(),
             lanes: lanes.iter().map(lane).collect(),
+            out: Vec::new(),
         }
     }
 
@@ -133,16 +144,18 @@ impl Agenda {
         }
     }
 
-    /// Lets packets be delivered early that leave the path: nothing inside can see them any more.
-    pub fn set_ahead_out(&mut self) {
-        let leads_out = |lane: &&mut Lane| lane.target.node() == Target::OUT;
-        self.lanes.iter_mut().filter(leads_out).for_each(|lane| lane.ahead = Some(0..0));
+    /// From now on lanes that lead out of the path hold no packets: [`Agenda::take_out`] returns them at once.
+    pub fn open_out(&mut self) {
+        for lane in &mut self.lanes {
+            lane.leads_out = lane.target.node() == Target::OUT;
+            lane.ahead = lane.ahead.take().filter(|_| !lane.leads_out);
+        }
     }
 
-    /// Lanes that lead out of the path.
-    pub fn lanes_out(&self) -> impl Iterator<Item = usize> + use<> {
-        let out = |(number, lane): (usize, &Lane)| (lane.target.node() == Target::OUT).then_some(number);
-        self.lanes.iter().enumerate().filter_map(out).collect::<Vec<_>>().into_iter()
+    /// Packets put on lanes that lead out, in the order in which they were put, with lane and time.
+    #[inline(always)]
+    pub fn take_out(&mut self) -> std::vec::Drain<'_, (usize, Instant, Box<Packet>)> {
+        self.out.drain(..)
     }
 
     /// When the first timer and the first lane are due, and their numbers. Corrects stale entries of postponed timers as
@@ -251,6 +264,9 @@ impl Agenda {
         let line = &mut self.lanes[lane];
         line.note(lane, at);
         if line.packets.is_empty() {
+            if line.leads_out {
+                return self.out.push((lane, at, packet));
+            }
             self.due_lanes.set(lane, at);
         }
         line.packets.push_back((at, packet));

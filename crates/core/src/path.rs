@@ -33,7 +33,7 @@
 
 mod region;
 
-pub(crate) use region::{Arrival, Numbers, Outside, Region};
+pub(crate) use region::{Arrival, Departure, Numbers, Region, rank_over};
 
 use crate::agenda::Due;
 use crate::element::{
@@ -346,6 +346,11 @@ impl Path {
         let mut packet = self.engine.packet();
         *packet = Packet { id: packet.id, ..Packet::default() };
         packet
+    }
+
+    /// Exchanges the unused packets, all of them, for others.
+    pub(crate) fn exchange_pool(&mut self, pool: &mut Vec<Box<Packet>>) {
+        self.engine.exchange_pool(pool);
     }
 
     /// Gives a packet that came out back to the pool.

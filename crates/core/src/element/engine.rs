@@ -250,6 +250,14 @@ impl Engine {
         packet
     }
 
+    /// Exchanges the unused packets, all of them, for others.
+    #[allow(clippy::vec_box)]
+    #[inline]
+    pub fn exchange_pool(&mut self, pool: &mut Vec<Box<Packet>>) {
+        self.pool.extend(self.spare.take());
+        std::mem::swap(&mut self.pool, pool);
+    }
+
     /// Number of the next packet.
     #[inline]
     pub fn next_id(&mut self) -> u32 {

@@ -6,14 +6,13 @@
 //! at one instant, ordered by rank, are in the order of the whole path.
 
 use super::Path;
-use crate::element::{Graph, bearer_index};
+use crate::element::Graph;
 use crate::packet::{Dir, Packet};
 use crate::port::Port;
 use crate::port::Target;
 use crate::time::Instant;
 use crate::trace::ProbeMask;
-use airpath_prefetch::prefetch_ends;
-use std::collections::VecDeque;
+use airpath_prefetch::{SOON, prefetch};
 
 /// Numbers in the whole path of a region's timers and lanes.
 #[derive(Default)]
@@ -36,28 +35,26 @@ impl Numbers {
 }
 
 /// A packet that arrives at a region.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Arrival {
     pub at: Instant,
     pub rank: u64,
-    /// Where its sender has put it.
-    pub slot: u32,
+    pub packet: Box<Packet>,
 }
 
-impl Arrival {
-    /// Rank of the `position`-th packet that arrives over a lane at an instant.
-    pub fn rank_over(lane: u32, position: u32) -> u64 {
-        LANE | u64::from(lane) << 32 | u64::from(position)
-    }
+/// Rank of the `position`-th packet that arrives over a lane at an instant.
+pub(crate) fn rank_over(lane: u32, position: u32) -> u64 {
+    LANE | u64::from(lane) << 32 | u64::from(position)
 }
 
-/// What a region exchanges packets with.
-pub(crate) trait Outside {
-    /// Takes the packet of an arrival.
-    fn take(&mut self, slot: u32) -> Packet;
-
-    /// A packet leaves at `at`, with this rank in the order of the instant. Its content is taken out of it.
-    fn put(&mut self, at: Instant, rank: u64, packet: &mut Packet);
+/// A packet that leaves a region.
+#[derive(Debug)]
+pub(crate) struct Departure {
+    /// When it leaves: now, or over a lane later.
+    pub at: Instant,
+    /// Its place in the order of that instant.
+    pub rank: u64,
+    pub packet: Box<Packet>,
 }
 
 /// A part of a path.
@@ -66,50 +63,44 @@ pub(crate) struct Region {
     numbers: Numbers,
     /// Where arrivals enter.
     entry: Target,
-    /// First UE of its cell.
-    first_ue: u16,
-    /// Arrivals to come, in order.
-    pub inbox: VecDeque<Arrival>,
+    /// Arrivals after the time up to which it was run, the latest first.
+    held: Vec<Arrival>,
     /// The latest instant of an event that was handled, and the greatest rank then.
     last: (Instant, u64),
 }
 
 impl Region {
     /// The region of this graph, whose first node receives packets in direction `dir`.
-    pub fn new(graph: Graph, dir: Dir, numbers: Numbers, first_ue: u16) -> Self {
+    pub fn new(graph: Graph, dir: Dir, numbers: Numbers) -> Self {
         let mut path = Path::of(graph, ProbeMask::NONE);
-        path.engine.agenda.set_ahead_out();
+        path.engine.agenda.open_out();
         let entry = Target::new(path.owners[0], Port::from(dir.reverse()));
-        Self { path, numbers, entry, first_ue, inbox: VecDeque::new(), last: (Instant::ZERO, 0) }
+        Self { path, numbers, entry, held: Vec::new(), last: (Instant::ZERO, 0) }
     }
 
-    /// The region will be run up to `end`, before anything is observed. Packets on lanes that lead out and depart until
-    /// then go out as in [`Region::run`].
-    pub fn begin(&mut self, end: Instant, outside: &mut impl Outside) {
+    /// The region will be run up to `end`, before anything is observed.
+    pub fn begin(&mut self, end: Instant) {
         self.path.engine.horizon = Instant::from_nanos(end.as_nanos().saturating_add(1));
-        for lane in self.path.engine.agenda.lanes_out() {
-            while let Some((at, _, mut packet)) = self.path.engine.take_ahead(lane) {
-                outside.put(at, self.numbers.of_lane(lane), &mut packet);
-                self.path.engine.free(packet);
-            }
-        }
     }
 
-    /// Where the packets are that arrive before `stop`.
-    pub fn arrivals_before(&self, stop: Instant) -> impl Iterator<Item = u32> {
-        self.inbox.iter().take_while(move |arrival| arrival.at < stop).map(|arrival| arrival.slot)
-    }
-
-    /// Nothing is due before this time.
+    /// Nothing but arrivals that are not known yet is due before this time.
     pub fn earliest(&self) -> Instant {
-        let arrives = self.inbox.front().map_or(Instant::NEVER, |arrival| arrival.at);
+        let arrives = self.held.last().map_or(Instant::NEVER, |arrival| arrival.at);
         self.path.engine.agenda.earliest().min(arrives)
     }
 
     /// Starts to load what the region, which is loaded itself, needs for what is due next.
     pub fn prefetch(&self) {
-        prefetch_ends(&self.inbox);
+        self.held.iter().for_each(|arrival| prefetch(&*arrival.packet));
+        prefetch(&self.numbers.timers[..self.numbers.timers.len().min(SOON)]);
+        prefetch(&self.numbers.lanes[..self.numbers.lanes.len().min(SOON)]);
         self.path.prefetch();
+    }
+
+    /// Keeps arrivals, the latest first, until the region is run again. They come after those that it keeps already.
+    pub fn keep(&mut self, arrivals: &mut Vec<Arrival>) {
+        arrivals.append(&mut self.held);
+        self.held.extend(arrivals.drain(..));
     }
 
     /// The region was run up to `end`.
@@ -118,25 +109,22 @@ impl Region {
         self.path.now = end;
     }
 
-    /// Handles everything before `stop`.
+    /// Handles everything before `stop`, with further arrivals, the latest first. Each packet that leaves is given to `out`
+    /// with the number of its lane, 0 without one; those of one lane in order.
     #[inline]
-    pub fn run(&mut self, stop: Instant, outside: &mut impl Outside) {
+    pub fn run(&mut self, stop: Instant, arrivals: &mut Vec<Arrival>, mut out: impl FnMut(usize, Departure)) {
+        arrivals.append(&mut self.held);
         loop {
             let [(timer, number), (due, lane)] = self.path.engine.agenda.first_of_each();
-            let arrival =
-                self.inbox.front().filter(|arrival| arrival.at < timer && arrival.at <= due).copied();
             let own = timer.min(due);
-            let at = arrival.map_or(own, |arrival| arrival.at);
+            let arrives = arrivals.last().map_or(Instant::NEVER, |arrival| arrival.at);
+            let at = own.min(arrives);
             if at >= stop {
-                return;
+                break;
             }
-            let rank = match arrival {
-                Some(Arrival { rank, slot, .. }) => {
-                    self.inbox.pop_front();
-                    let mut packet = self.path.engine.packet();
-                    let id = packet.id;
-                    *packet = outside.take(slot);
-                    packet.id = id;
+            let rank = match arrivals.pop_if(|arrival| arrival.at < timer && arrival.at <= due) {
+                Some(Arrival { rank, mut packet, .. }) => {
+                    packet.id = self.path.engine.next_id();
                     self.path.now = at;
                     self.path.deliver(at, self.entry, packet);
                     self.path.settle_now();
@@ -149,15 +137,18 @@ impl Region {
             };
             let rank = if self.last.0 == at { rank.max(self.last.1) } else { rank };
             self.last = (at, rank);
-            while let Some((leaves, dir, mut packet)) = self.path.outputs.pop_front() {
-                // It leaves ahead of time, over the lane of its bearer: nothing handled then has a greater number before it.
-                let rank = match leaves > at {
-                    true => self.numbers.of_lane(bearer_index(packet.ue - self.first_ue, dir)),
-                    false => rank,
-                };
-                outside.put(leaves, rank, &mut packet);
-                self.path.engine.free(packet);
+            while let Some((_, _, packet)) = self.path.outputs.pop_front() {
+                out(0, Departure { at, rank, packet });
             }
+            for (lane, leaves, packet) in self.path.engine.agenda.take_out() {
+                // Nothing handled before it at a later instant has a greater number.
+                let of_lane = self.numbers.of_lane(lane);
+                let rank = if leaves > at { of_lane } else { of_lane.max(rank) };
+                out(lane, Departure { at: leaves, rank, packet });
+            }
+        }
+        if !arrivals.is_empty() {
+            self.held.extend(arrivals.drain(..));
         }
     }
 }

@@ -2,86 +2,72 @@
 
 use super::order::{Call, Order};
 use crate::packet::{self, Dir, Opaque, Packet};
-use crate::path::{Arrival, Outside, Region};
+use crate::path::{Arrival, Departure, Region};
 use crate::time::{Duration, Instant};
 use airpath_prefetch::prefetch;
-
-/// Packets between the regions of a chunk, by value. Memory is reused last in, first out, whichever region used it: a
-/// region writes the packets that leave to where it has just read those that came, so these lines are in the cache.
-#[derive(Default)]
-pub(super) struct Slots {
-    packets: Vec<Slot>,
-    free: Vec<u32>,
-}
-
-/// A packet in a cache line of its own.
-#[derive(Default)]
-#[repr(align(64))]
-struct Slot(Packet);
-
-const _: () = assert!(size_of::<Slot>() == 64);
-
-impl Slots {
-    #[inline(always)]
-    fn put(&mut self, packet: &mut Packet) -> u32 {
-        let own = std::mem::take(packet);
-        match self.free.pop() {
-            Some(slot) => {
-                self.packets[slot as usize].0 = own;
-                slot
-            }
-            None => {
-                self.packets.push(Slot(own));
-                self.packets.len() as u32 - 1
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn take(&mut self, slot: u32) -> Packet {
-        self.free.push(slot);
-        std::mem::take(&mut self.packets[slot as usize].0)
-    }
-
-    /// Starts to load the packets that arrive at a region before `stop`, which have left the cache since, and the state of
-    /// a small region if anything is due.
-    #[inline(always)]
-    fn prefetch(&self, region: &Region, is_small: bool, stop: Instant) {
-        region.arrivals_before(stop).for_each(|slot| prefetch(&self.packets[slot as usize]));
-        if is_small && region.earliest() < stop {
-            region.prefetch();
-        }
-    }
-}
-
-/// Where the packets of a region come from and go to.
-struct Ports<'a> {
-    slots: &'a mut Slots,
-    calls: &'a mut Vec<Call>,
-}
-
-impl Outside for Ports<'_> {
-    #[inline(always)]
-    fn take(&mut self, slot: u32) -> Packet {
-        self.slots.take(slot)
-    }
-
-    #[inline(always)]
-    fn put(&mut self, at: Instant, rank: u64, packet: &mut Packet) {
-        let len = packet.len;
-        self.calls.push(Call { at, rank, len, slot: self.slots.put(packet) });
-    }
-}
+use std::collections::VecDeque;
 
 /// A group of UEs, or a cell: the ends of its flows at the server, and everything from the link to its UEs.
 pub(super) struct Group {
     /// `None` if the server's ends are in the other region.
     pub server: Option<Region>,
     pub radio: Region,
-    /// Packets towards the server that leave the region after the present window.
-    pub later: Vec<Call>,
+    /// Packets towards the server that leave the region after the present window, by lane.
+    pub later: Vec<(usize, VecDeque<Call>)>,
     /// The group is a few UEs, whose state is loaded into the cache while the group before is run.
     pub is_small: bool,
+}
+
+impl Group {
+    /// A packet leaves after the present window.
+    #[inline(always)]
+    fn put_later(later: &mut Vec<(usize, VecDeque<Call>)>, lane: usize, call: Call) {
+        let place = later.iter().position(|(of, _)| *of == lane).unwrap_or_else(|| {
+            later.push((lane, VecDeque::new()));
+            later.len() - 1
+        });
+        later[place].1.push_back(call);
+    }
+}
+
+/// What the regions of a chunk lend one another, as one is run at a time: so it stays in the cache.
+#[derive(Default)]
+struct Shared {
+    /// Unused packets.
+    #[allow(clippy::vec_box)]
+    pool: Vec<Box<Packet>>,
+    arrivals: Vec<Arrival>,
+}
+
+impl Shared {
+    /// Takes what arrives at a region in the present window. What the link dropped is counted.
+    fn take_in(&mut self, region: &mut Region, order: &mut Order, group: usize, dir: Dir) {
+        for (at, rank, packet) in order.take_arrivals(group) {
+            if at < Instant::NEVER {
+                self.arrivals.push(Arrival { at, rank, packet });
+                continue;
+            }
+            if packet.kind() == packet::Kind::Opaque(Opaque::OtherProtocol) {
+                region.path.note_datagram_dropped(&packet, dir);
+            }
+            region.path.free(packet);
+        }
+    }
+
+    /// Runs a region up to `stop`.
+    #[inline(always)]
+    fn run(
+        &mut self,
+        region: &mut Region,
+        (order, group, dir): (&mut Order, usize, Dir),
+        stop: Instant,
+        out: impl FnMut(usize, Departure),
+    ) {
+        region.path.exchange_pool(&mut self.pool);
+        self.take_in(region, order, group, dir);
+        region.run(stop, &mut self.arrivals, out);
+        region.path.exchange_pool(&mut self.pool);
+    }
 }
 
 /// What chunks do next.
@@ -103,8 +89,7 @@ pub(super) enum Job {
 #[derive(Default)]
 pub(super) struct Chunk {
     pub groups: Vec<Group>,
-    /// Packets between the two regions of each group.
-    pub slots: Slots,
+    shared: Shared,
     /// Packets that came to the link in the present window, by direction, and when it arrives.
     pub orders: [Order; 2],
     /// Packets that all of this may hold at once.
@@ -114,7 +99,7 @@ pub(super) struct Chunk {
 impl Chunk {
     pub fn run(&mut self, job: Job) {
         match job {
-            Job::Begin(end) => self.begin(end),
+            Job::Begin(end) => self.regions().for_each(|region| region.begin(end)),
             Job::Servers(stop) => self.run_servers(stop),
             Job::Radios(stop, known) => self.run_radios(stop, known),
             Job::Apart(until) => {
@@ -128,87 +113,74 @@ impl Chunk {
         }
     }
 
+    fn regions(&mut self) -> impl Iterator<Item = &mut Region> {
+        self.groups.iter_mut().flat_map(|group| group.server.iter_mut().chain([&mut group.radio]))
+    }
+
     fn end(&mut self, at: Instant) {
         let [_, arrived] = &mut self.orders;
         arrived.arrive();
-        for (number, Group { server, radio, .. }) in self.groups.iter_mut().enumerate() {
+        for (number, Group { server, .. }) in self.groups.iter_mut().enumerate() {
             if let Some(server) = server {
-                take_in(server, &mut self.slots, arrived, number, Dir::Uplink);
-                server.end(at);
-                radio.end(at);
+                self.shared.take_in(server, arrived, number, Dir::Uplink);
+                server.keep(&mut self.shared.arrivals);
             }
         }
         arrived.clear();
-    }
-
-    fn begin(&mut self, end: Instant) {
-        let slots = &mut self.slots;
-        for Group { server, radio, later, .. } in &mut self.groups {
-            if let Some(server) = server {
-                // Its lanes lead nowhere, so nothing leaves.
-                server.begin(end, &mut Ports { slots, calls: later });
-                radio.begin(end, &mut Ports { slots, calls: later });
-            }
-        }
+        self.regions().for_each(|region| region.end(at));
     }
 
     fn run_servers(&mut self, stop: Instant) {
-        let ([down, arrived], slots) = (&mut self.orders, &mut self.slots);
+        let [down, arrived] = &mut self.orders;
         arrived.arrive();
         down.clear();
-        self.packets = 0;
         // While a group runs, the next one is loaded, and the first part of the one after it.
         for number in 0..=self.groups.len() {
             self.groups.get(number + 1).into_iter().for_each(|group| prefetch(&group.server));
-            if let Some(Group { server: Some(next), is_small, .. }) = self.groups.get_mut(number) {
-                take_in(next, slots, arrived, number, Dir::Uplink);
-                slots.prefetch(next, *is_small, stop);
+            if let Some(Group { server: Some(next), is_small, .. }) = self.groups.get(number) {
+                arrived.prefetch(number, next, *is_small, stop);
             }
             let present = number.checked_sub(1).map(|present| &mut self.groups[present]);
             if let Some(Group { server: Some(server), .. }) = present {
-                server.run(stop, &mut Ports { slots, calls: &mut down.calls });
+                self.shared.run(server, (arrived, number - 1, Dir::Uplink), stop, |_, leaves| {
+                    down.calls.push(Call::new(leaves));
+                });
                 down.close();
-                self.packets += server.path.created();
             }
         }
-        self.packets += slots.packets.len() as u64;
         down.sort();
     }
 
     fn run_radios(&mut self, stop: Instant, known: Instant) {
-        let ([arrived, up], slots) = (&mut self.orders, &mut self.slots);
+        let [arrived, up] = &mut self.orders;
         arrived.arrive();
         up.clear();
         // As the servers.
         for number in 0..=self.groups.len() {
             self.groups.get(number + 1).into_iter().for_each(|group| prefetch(&group.radio));
-            if let Some(Group { radio: next, is_small, .. }) = self.groups.get_mut(number) {
-                take_in(next, slots, arrived, number, Dir::Downlink);
-                slots.prefetch(next, *is_small, stop);
+            if let Some(Group { radio: next, is_small, .. }) = self.groups.get(number) {
+                arrived.prefetch(number, next, *is_small, stop);
             }
             let present = number.checked_sub(1).map(|present| &mut self.groups[present]);
             if let Some(Group { radio, later, .. }) = present {
-                radio.run(stop, &mut Ports { slots, calls: later });
-                up.calls.extend(later.extract_if(.., |call| call.at < known));
+                for (_, lane) in &mut *later {
+                    while let Some(call) = lane.pop_front_if(|call| call.at < known) {
+                        up.calls.push(call);
+                    }
+                }
+                self.shared.run(radio, (arrived, number - 1, Dir::Downlink), stop, |lane, leaves| {
+                    let call = Call::new(leaves);
+                    if call.at < known {
+                        up.calls.push(call);
+                    } else {
+                        Group::put_later(later, lane, call);
+                    }
+                });
                 up.close();
-                self.packets += radio.path.created();
             }
         }
-        up.sort();
-    }
-}
-
-/// Arrivals of a group over the link come into the inbox of its region; what the link dropped is counted.
-fn take_in(region: &mut Region, slots: &mut Slots, order: &Order, group: usize, dir: Dir) {
-    for arrival in order.arrivals_of(group) {
-        if arrival.at < Instant::NEVER {
-            region.inbox.push_back(*arrival);
-            continue;
-        }
-        let packet = slots.take(arrival.slot);
-        if packet.kind() == packet::Kind::Opaque(Opaque::OtherProtocol) {
-            region.path.note_datagram_dropped(&packet, dir);
-        }
+        self.packets = self.regions().map(|region| region.path.created()).sum();
+        self.orders[Dir::Uplink.index()].sort();
     }
 }
 
@@ -236,14 +208,5 @@ impl Front {
         self.server = (self.known + up).min(self.server + longest).min(stop);
         self.radio = (self.server + down).min(self.radio + longest).min(stop);
         self.known = (self.radio + ahead).min(stop);
-    }
-}
-
-impl Order {
-    /// Arrivals of a group in the present window.
-    fn arrivals_of(&self, group: usize) -> &[Arrival] {
-        let from = if group == 0 { 0 } else { self.ends.get(group - 1).copied().unwrap_or(0) };
-        let end = self.ends.get(group).copied().unwrap_or(0);
-        &self.arrivals[from as usize..end as usize]
     }
 }

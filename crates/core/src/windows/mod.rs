@@ -232,9 +232,9 @@ fn ues(scenario: &Scenario, cell: &dch::Config, flows: &[FlowSpec], seed: u64, s
             timers: of_bearers.chain(numbers.map(|flow| at_ues + flow)).collect(),
             lanes: (lanes..).take(layout.lanes.len()).collect(),
         };
-        let server = Region::new(Graph::from(vec![host(Dir::Downlink)]), Dir::Uplink, at_server, first);
+        let server = Region::new(Graph::from(vec![host(Dir::Downlink)]), Dir::Uplink, at_server);
         let radio = Graph::from(vec![part, host(Dir::Uplink)]);
-        group(Some(server), Region::new(radio, Dir::Downlink, behind, first), true)
+        group(Some(server), Region::new(radio, Dir::Downlink, behind), true)
     });
     let groups = groups.collect();
     let wire = Wire::new(&scenario.wired, seed, "wired");
@@ -299,9 +299,9 @@ fn parts(scenario: &Scenario, flows: &[FlowSpec], seed: u64, place: Option<&str>
     for ((part, of_radio), FlowsOfPart { specs, numbers }) in parts.into_iter().zip(behind).zip(flows_of) {
         let server = place.map(|_| {
             let of_server = Numbers { timers: numbers, lanes: Vec::new() };
-            Region::new(Graph::from(vec![host(Dir::Downlink, &specs)]), Dir::Uplink, of_server, 0)
+            Region::new(Graph::from(vec![host(Dir::Downlink, &specs)]), Dir::Uplink, of_server)
         });
-        groups.push(group(server, Region::new(part.graph, Dir::Downlink, of_radio, 0), false));
+        groups.push(group(server, Region::new(part.graph, Dir::Downlink, of_radio), false));
     }
     let layout = report::Plan { own, wire: way.map(|way| format!("link {}", way.name)), ends: (0, last) };
     Built { groups, border: wire.map(Border::new), ahead: Duration::ZERO, layout }

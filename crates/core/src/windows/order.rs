@@ -1,20 +1,38 @@
 //! The order in which packets of many regions reach the link between them.
 
 use crate::link::Wire;
-use crate::packet::Dir;
-use crate::path::Arrival;
+use crate::packet::{Dir, Packet};
+use crate::path::{Departure, Region, rank_over};
 use crate::time::Instant;
+use airpath_prefetch::prefetch;
 use std::hint::select_unpredictable;
 
 /// A packet reaches the link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Call {
     pub at: Instant,
     /// Its place in the order of the instant.
-    pub rank: u64,
-    pub len: u32,
-    /// Where its region keeps it.
-    pub slot: u32,
+    rank: u64,
+    /// `None` once it has arrived.
+    packet: Option<Box<Packet>>,
+    len: u32,
+}
+
+impl Call {
+    #[inline(always)]
+    pub fn new(Departure { at, rank, packet }: Departure) -> Self {
+        Self { at, rank, len: packet.len, packet: Some(packet) }
+    }
+}
+
+/// A call has passed the link.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    /// `NEVER` if the packet was dropped.
+    at: Instant,
+    rank: u64,
+    /// Number of the call.
+    call: u32,
 }
 
 /// A call as the link is to see it; then time and rank of its arrival behind the link.
@@ -23,13 +41,14 @@ struct Place {
     /// Time and rank as one number, as the order compares nothing else.
     key: u128,
     len: u32,
-    slot: u32,
+    /// Number of the call.
+    call: u32,
     /// Number of its region among those of the thread.
     region: u32,
 }
 
 /// Comes behind every call.
-const LAST: Place = Place { key: u128::MAX, len: 0, slot: 0, region: 0 };
+const LAST: Place = Place { key: u128::MAX, len: 0, call: 0, region: 0 };
 
 fn key(at: Instant, rank: u64) -> u128 {
     u128::from(at.as_nanos()) << 64 | u128::from(rank)
@@ -45,12 +64,12 @@ pub(super) struct Order {
     /// Region by region. Of one region, those at the same instant with the same rank are in order.
     pub calls: Vec<Call>,
     /// After the last call of each region.
-    pub ends: Vec<u32>,
+    ends: Vec<u32>,
     /// In order, and `LAST`.
     sorted: Vec<Place>,
     heads: Vec<u32>,
-    /// Region by region, in each in order: arrivals behind the link, at `NEVER` if the packet was dropped.
-    pub arrivals: Vec<Arrival>,
+    /// Region by region, in each in order.
+    passed: Vec<Passed>,
 }
 
 impl Order {
@@ -88,9 +107,9 @@ impl Order {
         }
         let mut from = 0;
         for (region, &end) in (0_u32..).zip(ends.iter()) {
-            for &Call { at, rank, len, slot } in &calls[from as usize..end as usize] {
+            for (call, &Call { at, rank, len, .. }) in (from..).zip(&calls[from as usize..end as usize]) {
                 let head = &mut heads[bucket(at)];
-                sorted[*head as usize] = Place { key: key(at, rank), len, slot, region };
+                sorted[*head as usize] = Place { key: key(at, rank), len, call, region };
                 *head += 1;
             }
             from = end;
@@ -108,16 +127,46 @@ impl Order {
     /// Gives each region its arrivals, once the link has passed all calls. What is done here, each thread does for its
     /// own regions, while the link has only one for all.
     pub fn arrive(&mut self) {
-        let Self { calls, ends, sorted, arrivals, heads } = self;
-        arrivals.resize(calls.len(), Arrival { at: Instant::NEVER, rank: 0, slot: 0 });
+        let Self { calls, ends, sorted, passed, heads } = self;
+        passed.resize(calls.len(), Passed { at: Instant::NEVER, rank: 0, call: 0 });
         heads.clear();
         heads.push(0);
         heads.extend_from_slice(ends);
-        for &Place { key, slot, region, .. } in &sorted[..calls.len()] {
+        for &Place { key, call, region, .. } in &sorted[..calls.len()] {
             let (at, rank) = at_and_rank(key);
             let head = &mut heads[region as usize];
-            arrivals[*head as usize] = Arrival { at, rank, slot };
+            passed[*head as usize] = Passed { at, rank, call };
             *head += 1;
+        }
+    }
+
+    /// Of the calls those of a region, and when they have passed the link.
+    fn of_region(&mut self, region: usize) -> (&mut [Call], &[Passed]) {
+        let from = if region == 0 { 0 } else { self.ends.get(region - 1).copied().unwrap_or(0) };
+        let end = self.ends.get(region).copied().unwrap_or(0);
+        (&mut self.calls, &self.passed[from as usize..end as usize])
+    }
+
+    /// Time, rank and packet of each arrival at a region, the latest first; at `NEVER` if it was dropped.
+    pub fn take_arrivals(&mut self, region: usize) -> impl Iterator<Item = (Instant, u64, Box<Packet>)> {
+        let (calls, passed) = self.of_region(region);
+        passed.iter().rev().filter_map(|passed| {
+            Some((passed.at, passed.rank, calls[passed.call as usize].packet.take()?))
+        })
+    }
+
+    /// Starts to load the packets that arrive at a region, which have left the cache since they were sent, and the state
+    /// of a small region if anything is due before `stop`.
+    #[inline(always)]
+    pub fn prefetch(&mut self, number: usize, region: &Region, is_small: bool, stop: Instant) {
+        let (calls, passed) = self.of_region(number);
+        let mut is_due = region.earliest() < stop;
+        for Passed { at, call, .. } in passed {
+            calls[*call as usize].packet.iter().for_each(|packet| prefetch(&**packet));
+            is_due |= *at < stop;
+        }
+        if is_small && is_due {
+            region.prefetch();
         }
     }
 }
@@ -142,7 +191,7 @@ impl Border {
         place.key = match self.wire.pass(dir, at, place.len) {
             Ok(arrives) => {
                 *latest = (arrives, if latest.0 == arrives { latest.1 + 1 } else { 0 });
-                key(arrives, Arrival::rank_over(dir.index() as u32, latest.1))
+                key(arrives, rank_over(dir.index() as u32, latest.1))
             }
             Err(_) => key(Instant::NEVER, 0),
         };
