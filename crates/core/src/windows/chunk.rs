@@ -4,7 +4,7 @@ use super::order::{Call, Order};
 use crate::packet::{self, Dir, Opaque, Packet};
 use crate::path::{Arrival, Departure, Region};
 use crate::time::{Duration, Instant};
-use airpath_prefetch::prefetch;
+use airpath_prefetch::{prefetch, prefetch_ends};
 use std::collections::VecDeque;
 
 /// A group of UEs, or a cell: the ends of its flows at the server, and everything from the link to its UEs.
@@ -19,6 +19,11 @@ pub(super) struct Group {
 }
 
 impl Group {
+    fn prefetch_radio(&self) {
+        prefetch(&self.radio);
+        prefetch(&self.later[..]);
+    }
+
     /// A packet leaves after the present window.
     #[inline(always)]
     fn put_later(later: &mut Vec<(usize, VecDeque<Call>)>, lane: usize, call: Call) {
@@ -137,6 +142,7 @@ impl Chunk {
         // While a group runs, the next one is loaded, and the first part of the one after it.
         for number in 0..=self.groups.len() {
             self.groups.get(number + 1).into_iter().for_each(|group| prefetch(&group.server));
+            arrived.prefetch_lists(number + 1);
             if let Some(Group { server: Some(next), is_small, .. }) = self.groups.get(number) {
                 arrived.prefetch(number, next, *is_small, stop);
             }
@@ -157,8 +163,10 @@ impl Chunk {
         up.clear();
         // As the servers.
         for number in 0..=self.groups.len() {
-            self.groups.get(number + 1).into_iter().for_each(|group| prefetch(&group.radio));
-            if let Some(Group { radio: next, is_small, .. }) = self.groups.get(number) {
+            self.groups.get(number + 1).into_iter().for_each(Group::prefetch_radio);
+            arrived.prefetch_lists(number + 1);
+            if let Some(Group { radio: next, is_small, later, .. }) = self.groups.get(number) {
+                later.iter().for_each(|(_, lane)| prefetch_ends(lane));
                 arrived.prefetch(number, next, *is_small, stop);
             }
             let present = number.checked_sub(1).map(|present| &mut self.groups[present]);

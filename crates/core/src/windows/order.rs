@@ -6,6 +6,7 @@ use crate::path::{Departure, Region, rank_over};
 use crate::time::Instant;
 use airpath_prefetch::prefetch;
 use std::hint::select_unpredictable;
+use std::ops::Range;
 
 /// A packet reaches the link.
 #[derive(Debug)]
@@ -140,11 +141,26 @@ impl Order {
         }
     }
 
-    /// Of the calls those of a region, and when they have passed the link.
+    /// All calls, and when those of a region have passed the link.
     fn of_region(&mut self, region: usize) -> (&mut [Call], &[Passed]) {
-        let from = if region == 0 { 0 } else { self.ends.get(region - 1).copied().unwrap_or(0) };
-        let end = self.ends.get(region).copied().unwrap_or(0);
-        (&mut self.calls, &self.passed[from as usize..end as usize])
+        let range = self.range(region);
+        (&mut self.calls, &self.passed[range])
+    }
+
+    /// Numbers of the calls of a region.
+    fn range(&self, region: usize) -> Range<usize> {
+        let end = |region: usize| self.ends.get(region).map_or(0, |end| *end as usize);
+        region.checked_sub(1).map_or(0, end)..end(region)
+    }
+
+    /// Starts to load the lists of what arrives at a region.
+    pub fn prefetch_lists(&self, region: usize) {
+        let range = self.range(region);
+        let of_region = (self.calls.get(range.clone()), self.passed.get(range));
+        if let (Some(calls), Some(passed)) = of_region {
+            prefetch(calls);
+            prefetch(passed);
+        }
     }
 
     /// Time, rank and packet of each arrival at a region, the latest first; at `NEVER` if it was dropped.
