@@ -42,6 +42,8 @@ pub struct Delays {
     above: Vec<u32>,
     /// Numbers of delays by how far they are below it.
     below: Vec<u32>,
+    /// Where in `above` the latest delay was counted.
+    latest: u32,
 }
 
 /// Summary of delay samples, in milliseconds; `None` without samples.
@@ -86,10 +88,11 @@ impl DelayReport {
 }
 
 impl Delays {
-    /// Starts to load the buckets of the longest delays so far, an octave of them: a long transfer keeps a queue full.
+    /// Starts to load the buckets around the latest delay, an octave of them: a queue changes slowly.
     pub(crate) fn prefetch(&self) {
-        let end = bucket(self.max.wrapping_sub(self.origin)).saturating_add(1).min(self.above.len());
-        prefetch(&self.above[end.saturating_sub(1 << MANTISSA_BITS)..end]);
+        let first = (self.latest as usize).saturating_sub(1 << (MANTISSA_BITS - 1));
+        let end = (first + (1 << MANTISSA_BITS)).min(self.above.len());
+        prefetch(self.above.get(first..end).unwrap_or_default());
     }
 
     /// Counts a delay.
@@ -98,9 +101,11 @@ impl Delays {
         let nanos = delay.as_nanos();
         self.sum = self.sum.wrapping_add(nanos);
         // A delay below the first one has a number beyond all buckets, as the difference wraps.
+        let at = bucket(nanos.wrapping_sub(self.origin));
         if nanos <= self.max
-            && let Some(count) = self.above.get_mut(bucket(nanos.wrapping_sub(self.origin)))
+            && let Some(count) = self.above.get_mut(at)
         {
+            self.latest = at as u32;
             *count = count.wrapping_add(1);
             if *count == 0 {
                 saturate(count);

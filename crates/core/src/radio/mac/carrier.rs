@@ -4,13 +4,13 @@
 //! UE requests a grant first. A TTI that starts at `t` arrives at `t` + its length + the delay of the bearer
 //! unless the channel loses it; the loss is decided for the end of the TTI. Idle TTIs cost nothing.
 
+use super::Work;
 use super::grants::Grants;
-use super::spare::Spare;
 use crate::channel::Channel;
 use crate::element::{Adopt, Cx, adopt};
 use crate::radio::outages::Silences;
 use crate::radio::rlc_bearer::{OF_TTIS, RlcBearer};
-use crate::rlc::{Errors, Report, Tti, Ttis};
+use crate::rlc::{Errors, Tti, Ttis};
 use crate::rng::{Stream, Threshold};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind};
@@ -41,7 +41,6 @@ pub(in crate::radio) struct Carrier {
     on_air: VecDeque<(Instant, Box<Tti>)>,
     /// Arrival of the first TTI in transit.
     pub next_arrival: Instant,
-    pub spare: Spare,
 }
 
 /// The end of a TTI, and its PDUs.
@@ -99,7 +98,6 @@ impl Carrier {
             ending: None,
             on_air: VecDeque::new(),
             next_arrival: Instant::NEVER,
-            spare: Spare::default(),
         }
     }
 
@@ -202,9 +200,8 @@ impl Carrier {
 
     /// Drops all TTIs in transit.
     pub fn flush(&mut self) {
-        while let Some(tti) = self.take_arrived(Instant::NEVER) {
-            self.spare.keep(tti);
-        }
+        self.on_air.clear();
+        self.next_arrival = Instant::NEVER;
     }
 
     /// The next TTI or arrival.
@@ -232,13 +229,13 @@ impl Carrier {
 
     /// Transmits a TTI of the bearer that starts now.
     #[inline(always)]
-    pub fn transmit(&mut self, cx: &mut Cx<'_>, bearer: &mut RlcBearer, mut tti: Box<Tti>, report: &Report) {
+    pub fn transmit(&mut self, cx: &mut Cx<'_>, bearer: &mut RlcBearer, mut tti: Box<Tti>, work: &mut Work) {
         let end = cx.now + self.ttis.tti;
         (self.free_at, self.sent_until) = (cx.now + self.spacing, end);
         let pdus = tti.pdus();
         let watched = cx.probes_any(OF_TTIS) || cx.captures_pdus();
         let (lost, later) = match watched {
-            true => self.lose_watched(cx, bearer, &mut tti, end, report),
+            true => self.lose_watched(cx, bearer, &mut tti, end, work),
             false => self.lose(&mut tti, end),
         };
         bearer.counts.ttis += 1;
@@ -248,7 +245,7 @@ impl Carrier {
         if lost < pdus || tells_ends {
             self.put(end + bearer.buffer.delay + later, tti);
         } else {
-            self.spare.keep(tti);
+            work.spare.keep(tti);
         }
     }
 
@@ -301,9 +298,9 @@ impl Carrier {
         bearer: &mut RlcBearer,
         tti: &mut Tti,
         end: Instant,
-        report: &Report,
+        Work { report, spare }: &mut Work,
     ) -> (u64, Duration) {
-        let mut sent = self.spare.take();
+        let mut sent = spare.take();
         sent.copy(tti);
         let (lost, later) = self.lose(tti, end);
         if cx.probes(Kind::SlotEnded) {
@@ -313,7 +310,7 @@ impl Carrier {
         bearer.note_outcomes(cx, &sent, tti);
         bearer.note_ends(cx, &sent);
         bearer.capture_pdus(cx, &sent, tti, report);
-        self.spare.keep(sent);
+        spare.keep(sent);
         (lost, later)
     }
 

@@ -1,6 +1,10 @@
 //! TTIs that are used again for their memory.
 
 use crate::rlc::Tti;
+use airpath_prefetch::prefetch;
+
+/// TTIs to load: most that a few UEs fill before they get one back.
+const SOON: usize = 4;
 
 /// Empty TTIs.
 #[derive(Default)]
@@ -8,6 +12,16 @@ use crate::rlc::Tti;
 pub(in crate::radio) struct Spare(Vec<Box<Tti>>);
 
 impl Spare {
+    /// See [`Element::prefetch`](crate::element::Element::prefetch).
+    pub fn prefetch(&self, depth: u8) {
+        for tti in self.0.iter().rev().take(SOON) {
+            match depth {
+                1 => prefetch(&**tti),
+                _ => tti.prefetch(),
+            }
+        }
+    }
+
     /// An empty TTI.
     #[inline]
     pub fn take(&mut self) -> Box<Tti> {

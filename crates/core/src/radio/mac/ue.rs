@@ -337,7 +337,7 @@ impl Ue {
             }
             while let Some(tti) = uplink.take_arrived(cx.now) {
                 self.pair.handle_tti(cx, Dir::Uplink, &tti, &mut work.report);
-                uplink.spare.keep(tti);
+                work.spare.keep(tti);
             }
         }
         self.handle_source(cx, work);
@@ -361,13 +361,13 @@ impl Ue {
     fn handle_uplink_tti(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         self.note_grant_delay(cx.now);
         let (dir, Some(uplink)) = (Dir::Uplink, &mut self.uplink) else { return };
-        let mut tti = uplink.spare.take();
+        let mut tti = work.spare.take();
         self.pair.build_tti(cx, dir, uplink.room, &mut tti, &mut work.report);
         let is_empty = tti.is_empty();
         if is_empty {
-            uplink.spare.keep(tti);
+            work.spare.keep(tti);
         } else {
-            uplink.transmit(cx, self.pair.bearer(dir), tti, &work.report);
+            uplink.transmit(cx, self.pair.bearer(dir), tti, work);
         }
         self.pair.settle_sent(cx, dir, &mut work.report);
         let has_more = self.pair.deadline(dir) <= cx.now;

@@ -108,6 +108,12 @@ pub struct Tti {
 }
 
 impl Tti {
+    /// Starts to load its lists, which are empty or not.
+    pub fn prefetch(&self) {
+        self.data.prefetch();
+        prefetch(&self.control[..]);
+    }
+
     /// Number of PDUs.
     pub fn pdus(&self) -> u64 {
         let status = u64::from(self.lte.status.is_some()) + u64::from(self.nr.status.is_some());

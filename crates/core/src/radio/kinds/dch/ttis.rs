@@ -14,11 +14,12 @@ use crate::element::{Adopt, Cx, Element, Layout, Port, as_same};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{cell_layout, cell_report};
+use crate::radio::mac::Work;
 use crate::radio::mac::carrier::Carrier;
 use crate::radio::outages::{Pausable, Silences};
 use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;
-use crate::rlc::{Report, Ttis};
+use crate::rlc::Ttis;
 use crate::time::Instant;
 use crate::trace::{Kind, Reason};
 use crate::units::Bitrate;
@@ -38,7 +39,7 @@ pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable
         let pair = RlcPair::new([&downlink.rlc, &uplink.rlc], [&down_pdcp, &up_pdcp], bearers)?;
         users.push(Ue { pair, carriers, armed: Instant::NEVER });
     }
-    Some(Box::new(TtiCell { users, first_ue: plan.first_ue, report: Report::default() }))
+    Some(Box::new(TtiCell { users, first_ue: plan.first_ue, work: Work::default() }))
 }
 
 fn bearer(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir) -> RlcBearer {
@@ -57,7 +58,7 @@ struct TtiCell {
     /// The first of these UEs.
     first_ue: u16,
     /// Reused from call to call; empty between calls.
-    report: Report,
+    work: Work,
 }
 
 /// The bearers of a UE.
@@ -77,7 +78,7 @@ impl Ue {
         }
     }
 
-    fn handle_timer(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         self.armed = Instant::NEVER;
         if cx.probes(Kind::SlotEnded) {
             let bearers = self.pair.bearers();
@@ -86,31 +87,31 @@ impl Ue {
                 .zip(bearers)
                 .for_each(|(carrier, bearer)| carrier.note_ended(cx, bearer));
         }
-        self.handle_arrivals(cx, Dir::Downlink, report);
-        self.handle_arrivals(cx, Dir::Uplink, report);
+        self.handle_arrivals(cx, Dir::Downlink, work);
+        self.handle_arrivals(cx, Dir::Uplink, work);
         if self.pair.expiry() <= cx.now {
-            self.pair.handle_expiry(cx, report);
+            self.pair.handle_expiry(cx, &mut work.report);
         }
         for dir in Dir::BOTH {
             if self.carriers[dir.index()].next_tti <= cx.now {
-                self.handle_tti_start(cx, dir, report);
+                self.handle_tti_start(cx, dir, work);
             }
         }
         self.arm(cx);
     }
 
     #[inline]
-    fn handle_arrivals(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
+    fn handle_arrivals(&mut self, cx: &mut Cx<'_>, dir: Dir, work: &mut Work) {
         while self.carriers[dir.index()].next_arrival <= cx.now {
-            self.handle_arrival(cx, dir, report);
+            self.handle_arrival(cx, dir, work);
         }
     }
 
     #[inline(never)]
-    fn handle_arrival(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
+    fn handle_arrival(&mut self, cx: &mut Cx<'_>, dir: Dir, work: &mut Work) {
         let Some(tti) = self.carriers[dir.index()].take_arrived(cx.now) else { return };
-        let may_have_changed = self.pair.handle_tti(cx, dir, &tti, report);
-        self.carriers[dir.index()].spare.keep(tti);
+        let may_have_changed = self.pair.handle_tti(cx, dir, &tti, &mut work.report);
+        work.spare.keep(tti);
         // A TTI of the other direction that starts now is filled in any case.
         let other = dir.reverse();
         if may_have_changed && self.carriers[other.index()].next_tti > cx.now {
@@ -119,17 +120,17 @@ impl Ue {
     }
 
     #[inline(never)]
-    fn handle_tti_start(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
+    fn handle_tti_start(&mut self, cx: &mut Cx<'_>, dir: Dir, work: &mut Work) {
         let carrier = &mut self.carriers[dir.index()];
-        let mut tti = carrier.spare.take();
-        self.pair.build_tti(cx, dir, carrier.room, &mut tti, report);
+        let mut tti = work.spare.take();
+        self.pair.build_tti(cx, dir, carrier.room, &mut tti, &mut work.report);
         let is_empty = tti.is_empty();
         if is_empty {
-            carrier.spare.keep(tti);
+            work.spare.keep(tti);
         } else {
-            carrier.transmit(cx, self.pair.bearer(dir), tti, report);
+            carrier.transmit(cx, self.pair.bearer(dir), tti, work);
         }
-        self.pair.settle_sent(cx, dir, report);
+        self.pair.settle_sent(cx, dir, &mut work.report);
         if is_empty && self.pair.deadline(dir) <= cx.now {
             self.carriers[dir.index()].skip(cx.now);
         }
@@ -259,6 +260,7 @@ impl Element for TtiCell {
         if depth == 0 {
             return prefetch(&self.users[..]);
         }
+        self.work.spare.prefetch(depth);
         for Ue { pair, carriers, .. } in &self.users {
             pair.prefetch(depth);
             carriers.iter().for_each(|carrier| carrier.prefetch(depth));
@@ -282,7 +284,7 @@ impl Element for TtiCell {
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        self.users[key as usize / 2].handle_timer(cx, &mut self.report);
+        self.users[key as usize / 2].handle_timer(cx, &mut self.work);
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
