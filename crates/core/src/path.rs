@@ -205,6 +205,11 @@ impl Path {
         self.engine.created
     }
 
+    /// Packets numbered so far, modulo 2^32.
+    pub(crate) fn made(&self) -> u32 {
+        self.engine.made()
+    }
+
     /// Whether the path was stopped because of too many packets.
     pub fn is_overfull(&self) -> bool {
         self.engine.is_overfull()

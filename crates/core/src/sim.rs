@@ -156,7 +156,7 @@ impl Simulation {
 
     /// Packets created so far: the largest number in use at once.
     ///
-    /// In regions, the sum of each one's largest number.
+    /// In regions a bound from above.
     pub fn created(&self) -> u64 {
         self.regions.as_ref().map_or_else(|| self.path.created(), |regions| regions.windows.packets())
     }

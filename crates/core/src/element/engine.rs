@@ -265,6 +265,11 @@ impl Engine {
         self.made
     }
 
+    /// Number of the latest packet.
+    pub fn made(&self) -> u32 {
+        self.made
+    }
+
     /// Creates a packet because every other one is in use. Out of line: a run in balance creates none.
     #[cold]
     #[inline(never)]

@@ -97,8 +97,11 @@ pub(super) struct Chunk {
     shared: Shared,
     /// Packets that came to the link in the present window, by direction, and when it arrives.
     pub orders: [Order; 2],
-    /// Packets that all of this may hold at once.
+    /// Packets that all of this may hold at once: a bound from above, as a packet is used again in another region as soon as
+    /// it is free in one, which may have come further.
     pub packets: u64,
+    /// Packets made so far, modulo 2^32, and in the last window.
+    made: (u32, u32),
 }
 
 impl Chunk {
@@ -157,6 +160,17 @@ impl Chunk {
         down.sort();
     }
 
+    /// At any time in this window, packets are in use that existed before all regions came to it, or that were made in it
+    /// or in the one before.
+    fn count_packets(&mut self) {
+        let counts = self.regions().map(|region| (region.path.created(), region.path.made()));
+        let (created, made) = counts.fold((0, 0_u32), |all, own| (all.0 + own.0, all.1.wrapping_add(own.1)));
+        let (before, in_last) = self.made;
+        let in_this = made.wrapping_sub(before);
+        self.made = (made, in_this);
+        self.packets = created + u64::from(in_last) + u64::from(in_this);
+    }
+
     fn run_radios(&mut self, stop: Instant, known: Instant) {
         let [arrived, up] = &mut self.orders;
         arrived.arrive();
@@ -187,7 +201,7 @@ impl Chunk {
                 up.close();
             }
         }
-        self.packets = self.regions().map(|region| region.path.created()).sum();
+        self.count_packets();
         self.orders[Dir::Uplink.index()].sort();
     }
 }
