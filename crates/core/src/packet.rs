@@ -408,12 +408,12 @@ pub struct Packet {
     pub ue: u16,
     /// Number of the flow among the flows of its UE.
     pub flow: u16,
-    /// TCP control bits.
-    pub flags: Flags,
     /// Window field as on the wire: not yet scaled.
     pub window: u16,
     /// Identification of the IP header for captures; unused otherwise.
     pub identification: u16,
+    /// TCP control bits. With what follows a word, which [`Packet::clear`] overwrites at once.
+    pub flags: Flags,
     /// Whether the timestamps option is present.
     pub has_timestamps: bool,
     /// Kind, IP version and ECN field, for which the packet has methods.

@@ -12,26 +12,49 @@ pub(super) struct Group {
     /// `None` if the server's ends are in the other region.
     pub server: Option<Region>,
     pub radio: Region,
-    /// Packets towards the server that leave the region after the present window, by lane.
-    pub later: Vec<(usize, VecDeque<Call>)>,
+    /// Packets towards the server that leave the region after the present window.
+    pub later: Later,
     /// The group is a few UEs, whose state is loaded into the cache while the group before is run.
     pub is_small: bool,
+}
+
+/// Packets that leave a region later: of each lane in order, so that only the first ones have to be looked at.
+#[derive(Default)]
+pub(super) struct Later {
+    /// By number of the lane.
+    lanes: Vec<(usize, VecDeque<(Call, Box<Packet>)>)>,
+}
+
+impl Later {
+    #[inline(always)]
+    fn put(&mut self, lane: usize, call: (Call, Box<Packet>)) {
+        let place = self.lanes.binary_search_by_key(&lane, |(of, _)| *of).unwrap_or_else(|place| {
+            self.lanes.insert(place, (lane, VecDeque::new()));
+            place
+        });
+        self.lanes[place].1.push_back(call);
+    }
+
+    /// Moves those that leave before `stop`.
+    #[inline(always)]
+    fn take(&mut self, stop: Instant, order: &mut Order) {
+        for (_, lane) in &mut self.lanes {
+            while let Some(call) = lane.pop_front_if(|(call, _)| call.at < stop) {
+                order.push(call);
+            }
+        }
+    }
+
+    /// Starts to load those that leave next. The list of lanes is loaded.
+    fn prefetch(&self) {
+        self.lanes.iter().for_each(|(_, lane)| prefetch_ends(lane));
+    }
 }
 
 impl Group {
     fn prefetch_radio(&self) {
         prefetch(&self.radio);
-        prefetch(&self.later[..]);
-    }
-
-    /// A packet leaves after the present window.
-    #[inline(always)]
-    fn put_later(later: &mut Vec<(usize, VecDeque<Call>)>, lane: usize, call: Call) {
-        let place = later.iter().position(|(of, _)| *of == lane).unwrap_or_else(|| {
-            later.push((lane, VecDeque::new()));
-            later.len() - 1
-        });
-        later[place].1.push_back(call);
+        prefetch(&self.later.lanes[..]);
     }
 }
 
@@ -152,7 +175,7 @@ impl Chunk {
             let present = number.checked_sub(1).map(|present| &mut self.groups[present]);
             if let Some(Group { server: Some(server), .. }) = present {
                 self.shared.run(server, (arrived, number - 1, Dir::Uplink), stop, |_, leaves| {
-                    down.calls.push(Call::new(leaves));
+                    down.push(Call::of(leaves));
                 });
                 down.close();
             }
@@ -180,22 +203,18 @@ impl Chunk {
             self.groups.get(number + 1).into_iter().for_each(Group::prefetch_radio);
             arrived.prefetch_lists(number + 1);
             if let Some(Group { radio: next, is_small, later, .. }) = self.groups.get(number) {
-                later.iter().for_each(|(_, lane)| prefetch_ends(lane));
+                later.prefetch();
                 arrived.prefetch(number, next, *is_small, stop);
             }
             let present = number.checked_sub(1).map(|present| &mut self.groups[present]);
             if let Some(Group { radio, later, .. }) = present {
-                for (_, lane) in &mut *later {
-                    while let Some(call) = lane.pop_front_if(|call| call.at < known) {
-                        up.calls.push(call);
-                    }
-                }
+                later.take(known, up);
                 self.shared.run(radio, (arrived, number - 1, Dir::Downlink), stop, |lane, leaves| {
-                    let call = Call::new(leaves);
-                    if call.at < known {
-                        up.calls.push(call);
+                    let call = Call::of(leaves);
+                    if call.0.at < known {
+                        up.push(call);
                     } else {
-                        Group::put_later(later, lane, call);
+                        later.put(lane, call);
                     }
                 });
                 up.close();

@@ -37,7 +37,7 @@ use crate::path::{Numbers, Region};
 use crate::radio::{self, dch};
 use crate::scenario::{Part, Scenario, Split};
 use crate::time::{Duration, Instant};
-use chunk::{Chunk, Front, Group, Job};
+use chunk::{Chunk, Front, Group, Job, Later};
 use order::Border;
 use std::ops::Range;
 
@@ -61,7 +61,12 @@ pub struct Grain {
 impl Grain {
     /// For a run in so many chunks.
     pub fn of_chunks(chunks: usize) -> Self {
-        Self { window: std::env::var("XWIN").map_or(Duration::LONGEST, |v| Duration::from_millis(v.parse().unwrap())), ues: std::env::var("XUES").map_or(UES_OF_REGION, |v| v.parse().unwrap()), chunks }
+        Self {
+            window: std::env::var("XWIN")
+                .map_or(Duration::LONGEST, |v| Duration::from_millis(v.parse().unwrap())),
+            ues: std::env::var("XUES").map_or(UES_OF_REGION, |v| v.parse().unwrap()),
+            chunks,
+        }
     }
 }
 
@@ -257,7 +262,7 @@ fn ahead_of(cell: &Layout) -> Duration {
 }
 
 fn group(server: Option<Region>, radio: Region, is_small: bool) -> Group {
-    Group { server, radio, later: Vec::new(), is_small }
+    Group { server, radio, later: Later::default(), is_small }
 }
 
 /// Flows of one part, and their numbers among all flows.

@@ -9,20 +9,18 @@ use std::hint::select_unpredictable;
 use std::ops::Range;
 
 /// A packet reaches the link.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub at: Instant,
     /// Its place in the order of the instant.
     rank: u64,
-    /// `None` once it has arrived.
-    packet: Option<Box<Packet>>,
     len: u32,
 }
 
 impl Call {
     #[inline(always)]
-    pub fn new(Departure { at, rank, packet }: Departure) -> Self {
-        Self { at, rank, len: packet.len, packet: Some(packet) }
+    pub fn of(Departure { at, rank, packet }: Departure) -> (Self, Box<Packet>) {
+        (Self { at, rank, len: packet.len }, packet)
     }
 }
 
@@ -63,7 +61,9 @@ fn at_and_rank(key: u128) -> (Instant, u64) {
 #[derive(Default)]
 pub(super) struct Order {
     /// Region by region. Of one region, those at the same instant with the same rank are in order.
-    pub calls: Vec<Call>,
+    calls: Vec<Call>,
+    /// Their packets, until they arrive.
+    packets: Vec<Option<Box<Packet>>>,
     /// After the last call of each region.
     ends: Vec<u32>,
     /// In order, and `LAST`.
@@ -76,8 +76,15 @@ pub(super) struct Order {
 impl Order {
     pub fn clear(&mut self) {
         self.calls.clear();
+        self.packets.clear();
         self.ends.clear();
-        self.sorted.clear();
+    }
+
+    /// A packet of the present region reaches the link.
+    #[inline(always)]
+    pub fn push(&mut self, (call, packet): (Call, Box<Packet>)) {
+        self.calls.push(call);
+        self.packets.push(Some(packet));
     }
 
     /// The calls of a region are complete.
@@ -108,7 +115,7 @@ impl Order {
         }
         let mut from = 0;
         for (region, &end) in (0_u32..).zip(ends.iter()) {
-            for (call, &Call { at, rank, len, .. }) in (from..).zip(&calls[from as usize..end as usize]) {
+            for (call, &Call { at, rank, len }) in (from..).zip(&calls[from as usize..end as usize]) {
                 let head = &mut heads[bucket(at)];
                 sorted[*head as usize] = Place { key: key(at, rank), len, call, region };
                 *head += 1;
@@ -128,7 +135,7 @@ impl Order {
     /// Gives each region its arrivals, once the link has passed all calls. What is done here, each thread does for its
     /// own regions, while the link has only one for all.
     pub fn arrive(&mut self) {
-        let Self { calls, ends, sorted, passed, heads } = self;
+        let Self { calls, ends, sorted, passed, heads, .. } = self;
         passed.resize(calls.len(), Passed { at: Instant::NEVER, rank: 0, call: 0 });
         heads.clear();
         heads.push(0);
@@ -141,10 +148,9 @@ impl Order {
         }
     }
 
-    /// All calls, and when those of a region have passed the link.
-    fn of_region(&mut self, region: usize) -> (&mut [Call], &[Passed]) {
-        let range = self.range(region);
-        (&mut self.calls, &self.passed[range])
+    /// When the calls of a region have passed the link.
+    fn passed(&self, region: usize) -> &[Passed] {
+        self.passed.get(self.range(region)).unwrap_or_default()
     }
 
     /// Numbers of the calls of a region.
@@ -155,30 +161,27 @@ impl Order {
 
     /// Starts to load the lists of what arrives at a region.
     pub fn prefetch_lists(&self, region: usize) {
-        let range = self.range(region);
-        let of_region = (self.calls.get(range.clone()), self.passed.get(range));
-        if let (Some(calls), Some(passed)) = of_region {
-            prefetch(calls);
-            prefetch(passed);
-        }
+        prefetch(self.packets.get(self.range(region)).unwrap_or_default());
+        prefetch(self.passed(region));
     }
 
     /// Time, rank and packet of each arrival at a region, the latest first; at `NEVER` if it was dropped.
     pub fn take_arrivals(&mut self, region: usize) -> impl Iterator<Item = (Instant, u64, Box<Packet>)> {
-        let (calls, passed) = self.of_region(region);
-        passed.iter().rev().filter_map(|passed| {
-            Some((passed.at, passed.rank, calls[passed.call as usize].packet.take()?))
-        })
+        let range = self.range(region);
+        let packets = &mut self.packets;
+        self.passed[range]
+            .iter()
+            .rev()
+            .filter_map(|passed| Some((passed.at, passed.rank, packets[passed.call as usize].take()?)))
     }
 
     /// Starts to load the packets that arrive at a region, which have left the cache since they were sent, and the state
     /// of a small region if anything is due before `stop`.
     #[inline(always)]
-    pub fn prefetch(&mut self, number: usize, region: &Region, is_small: bool, stop: Instant) {
-        let (calls, passed) = self.of_region(number);
+    pub fn prefetch(&self, number: usize, region: &Region, is_small: bool, stop: Instant) {
         let mut is_due = region.earliest() < stop;
-        for Passed { at, call, .. } in passed {
-            calls[*call as usize].packet.iter().for_each(|packet| prefetch(&**packet));
+        for Passed { at, call, .. } in self.passed(number) {
+            self.packets[*call as usize].iter().for_each(|packet| prefetch(&**packet));
             is_due |= *at < stop;
         }
         if is_small && is_due {
