@@ -354,6 +354,7 @@ impl Path {
     }
 
     /// Exchanges the unused packets, all of them, for others.
+    #[allow(clippy::vec_box)]
     pub(crate) fn exchange_pool(&mut self, pool: &mut Vec<Box<Packet>>) {
         self.engine.exchange_pool(pool);
     }

@@ -100,7 +100,7 @@ impl Region {
     /// Keeps arrivals, the latest first, until the region is run again. They come after those that it keeps already.
     pub fn keep(&mut self, arrivals: &mut Vec<Arrival>) {
         arrivals.append(&mut self.held);
-        self.held.extend(arrivals.drain(..));
+        self.held.append(arrivals);
     }
 
     /// The region was run up to `end`.
@@ -140,15 +140,15 @@ impl Region {
             while let Some((_, _, packet)) = self.path.outputs.pop_front() {
                 out(0, Departure { at, rank, packet });
             }
-            for (lane, leaves, packet) in self.path.engine.agenda.take_out() {
+            for (by, leaves, packet) in self.path.engine.agenda.take_out() {
                 // Nothing handled before it at a later instant has a greater number.
-                let of_lane = self.numbers.of_lane(lane);
+                let of_lane = self.numbers.of_lane(by);
                 let rank = if leaves > at { of_lane } else { of_lane.max(rank) };
-                out(lane, Departure { at: leaves, rank, packet });
+                out(by, Departure { at: leaves, rank, packet });
             }
         }
         if !arrivals.is_empty() {
-            self.held.extend(arrivals.drain(..));
+            self.held.append(arrivals);
         }
     }
 }

@@ -18,36 +18,40 @@ pub(super) struct Group {
     pub is_small: bool,
 }
 
-/// Packets that leave a region later: of each lane in order, so that only the first ones have to be looked at.
+/// Packets that leave a region later.
 #[derive(Default)]
 pub(super) struct Later {
-    /// By number of the lane.
-    lanes: Vec<(usize, VecDeque<(Call, Box<Packet>)>)>,
+    /// In order of their numbers.
+    lanes: Vec<Lane>,
+}
+
+/// Those of one lane, in order, so that only the first ones have to be looked at.
+struct Lane {
+    number: usize,
+    calls: VecDeque<(Call, Box<Packet>)>,
 }
 
 impl Later {
     #[inline(always)]
-    fn put(&mut self, lane: usize, call: (Call, Box<Packet>)) {
-        let place = self.lanes.binary_search_by_key(&lane, |(of, _)| *of).unwrap_or_else(|place| {
-            self.lanes.insert(place, (lane, VecDeque::new()));
+    fn put(&mut self, number: usize, call: (Call, Box<Packet>)) {
+        let place = self.lanes.binary_search_by_key(&number, |lane| lane.number).unwrap_or_else(|place| {
+            self.lanes.insert(place, Lane { number, calls: VecDeque::new() });
             place
         });
-        self.lanes[place].1.push_back(call);
+        self.lanes[place].calls.push_back(call);
     }
 
     /// Moves those that leave before `stop`.
-    #[inline(always)]
     fn take(&mut self, stop: Instant, order: &mut Order) {
-        for (_, lane) in &mut self.lanes {
-            while let Some(call) = lane.pop_front_if(|(call, _)| call.at < stop) {
-                order.push(call);
-            }
+        for Lane { calls, .. } in &mut self.lanes {
+            let count = calls.iter().take_while(|(call, _)| call.at < stop).count();
+            calls.drain(..count).for_each(|call| order.push(call));
         }
     }
 
     /// Starts to load those that leave next. The list of lanes is loaded.
     fn prefetch(&self) {
-        self.lanes.iter().for_each(|(_, lane)| prefetch_ends(lane));
+        self.lanes.iter().for_each(|lane| prefetch_ends(&lane.calls));
     }
 }
 

@@ -61,12 +61,7 @@ pub struct Grain {
 impl Grain {
     /// For a run in so many chunks.
     pub fn of_chunks(chunks: usize) -> Self {
-        Self {
-            window: std::env::var("XWIN")
-                .map_or(Duration::LONGEST, |v| Duration::from_millis(v.parse().unwrap())),
-            ues: std::env::var("XUES").map_or(UES_OF_REGION, |v| v.parse().unwrap()),
-            chunks,
-        }
+        Self { window: Duration::LONGEST, ues: UES_OF_REGION, chunks }
     }
 }
 

@@ -155,8 +155,8 @@ impl Order {
 
     /// Numbers of the calls of a region.
     fn range(&self, region: usize) -> Range<usize> {
-        let end = |region: usize| self.ends.get(region).map_or(0, |end| *end as usize);
-        region.checked_sub(1).map_or(0, end)..end(region)
+        let end_of = |number: usize| self.ends.get(number).map_or(0, |end| *end as usize);
+        region.checked_sub(1).map_or(0, end_of)..end_of(region)
     }
 
     /// Starts to load the lists of what arrives at a region.
