@@ -258,6 +258,26 @@ def test_a_text_of_ones_own_is_no_longer_called_by_its_base(studio):
         own.until("store.state.wanted[0].base === 'umts-384'")
 
 
+def test_a_variant_whose_settings_give_no_run_says_so_while_another_is_shown(studio):
+    own = studio()
+    view = own.view
+    view.locator("#copy").click()
+    own.until("store.state.variants.length === 2")
+    own.fill(RATE, "0 kbit/s")
+    old = view.get_by_role("button", name="Show and edit B, an older run: its settings gave none")
+    old.wait_for()
+    view.get_by_role("button", name="Show and edit A", exact=True).click()
+    own.until("store.state.shown === 0")
+    view.locator("#seed").fill("3")
+    own.until("store.state.variants[0].run.summary.seed === 3")
+    old.wait_for()
+    old.click()
+    own.fill(RATE, "128 kbit/s")
+    own.run()
+    assert own.state("store.state.variants.map(({run}) => run.summary.seed)") == [3, 3]
+    assert old.count() == 0
+
+
 def test_variants_have_settings_of_their_own_and_one_seed(studio):
     own = studio()
     view = own.view

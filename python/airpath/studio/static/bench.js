@@ -33,7 +33,7 @@ export class Bench {
     const seed = /** @type {HTMLInputElement} */ (byId("seed"));
     seed.addEventListener("input", () => seed.checkValidity() && seed.value && experiment.reseed(seed.valueAsNumber));
     document.addEventListener("keydown", (event) => this.key(event));
-    store.on(["wanted", "shown", "variants", "theme", "flows"], () => this.tell());
+    store.on(["wanted", "shown", "variants", "given", "theme", "flows"], () => this.tell());
     store.on(["progress", "stale"], () => this.tellProgress());
     this.tell();
     this.tellProgress();
@@ -101,10 +101,11 @@ export class Bench {
     const isOne = variants.length === 1;
     byId("variants").replaceChildren(...(isOne ? [] : variants.map(({ name, run }, n) => {
       const { ink, dash } = lookOf(n);
+      const old = this.experiment.isOld(n) ? ", an older run: its settings gave none" : "";
       return make("span", { class: "variant" },
         make("button", {
-          type: "button", "aria-pressed": String(n === shown), "aria-label": `Show and edit ${name}`, title: run.what ?? "", click: () => this.store.speakOf(n),
-        }, swatch({ shape: "steps", width: 2, dash }, this.store.state.flows.length > 1 ? quiet : inks[ink]), name),
+          type: "button", "aria-pressed": String(n === shown), "aria-label": `Show and edit ${name}${old}`, title: `${run.what ?? ""}${old}`, click: () => this.store.speakOf(n),
+        }, swatch({ shape: "steps", width: 2, dash }, this.store.state.flows.length > 1 ? quiet : inks[ink]), name, old && " !"),
         n === shown ? make("button", { type: "button", class: "small", "aria-label": `Remove ${name}`, title: `Remove ${name}`, click: () => this.experiment.remove(n) }, "×") : null);
     })), ...(isOne || variants.length === NAMES.length ? [] : [make("button", {
       type: "button", title: `Copy ${NAMES[shown]} as ${NAMES[variants.length]}`, "aria-label": `Copy ${NAMES[shown]} as ${NAMES[variants.length]}`, click: () => this.experiment.copy(),

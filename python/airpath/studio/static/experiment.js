@@ -35,8 +35,6 @@ export class Experiment {
     this.engine = engine;
     /** @type {(Job | null)[]} */
     this.jobs = [];
-    /** Settings that are not tried again: they failed, or were stopped. @type {Set<string>} */
-    this.given = new Set();
     /** @type {Map<string, Made>} */
     this.kept = new Map();
     /** @type {Map<string, Promise<any>>} Values of bases without changes. */
@@ -96,8 +94,7 @@ export class Experiment {
 
   /** @param {Settings[]} wanted @param {number} wait */
   want(wanted, wait) {
-    this.store.set({ wanted, stale: false });
-    this.given.clear();
+    this.store.set({ wanted, stale: false, given: new Set() });
     clearTimeout(this.waits);
     const begin = () => {
       wanted.forEach((_, n) => this.advance(n));
@@ -168,8 +165,7 @@ export class Experiment {
       if (jobs !== this.jobs) return null;
       this.jobs = [];
       this.store.putAll(made, shown);
-      this.store.set({ wanted: all, stale: false });
-      this.given.clear();
+      this.store.set({ wanted: all, stale: false, given: new Set() });
       void this.check();
       return null;
     } catch (problem) {
@@ -211,6 +207,18 @@ export class Experiment {
     return known;
   }
 
+  /** Settings that are not tried again. @param {string[]} keys */
+  giveUp(keys) {
+    this.store.set({ given: new Set([...this.store.state.given, ...keys]) });
+  }
+
+  /** Whether a variant's run is an older one, as its settings gave none. @param {number} n */
+  isOld(n) {
+    const { wanted, variants, given } = this.store.state;
+    const { settings } = variants[n] ?? {};
+    return Boolean(wanted[n] && settings) && keyOf(/** @type {Settings} */ (settings)) !== keyOf(wanted[n]) && given.has(keyOf(wanted[n]));
+  }
+
   /** Have the picture of a variant become what its settings say. @param {number} n */
   advance(n) {
     const { wanted, variants } = this.store.state;
@@ -228,7 +236,7 @@ export class Experiment {
       job.cancel();
     }
     const { settings } = variants[n];
-    if ((settings && keyOf(settings) === key) || this.given.has(key)) return this.tell();
+    if ((settings && keyOf(settings) === key) || this.store.state.given.has(key)) return this.tell();
     const own = (this.jobs[n] = this.begin(wanted[n]));
     own.result.then((made) => {
       if (this.jobs[n] !== own) return;
@@ -239,7 +247,7 @@ export class Experiment {
     }, (problem) => {
       if (this.jobs[n] !== own) return;
       this.jobs[n] = null;
-      this.given.add(key);
+      this.giveUp([key]);
       // The core's message about the settings is already shown.
       if (n === this.store.state.shown && !this.store.state.problem) this.store.set({ problem });
       this.advance(n);
@@ -302,7 +310,7 @@ export class Experiment {
 
   /** Stop what runs: the picture stays as it is. */
   cancel() {
-    this.jobs.forEach((job) => job && this.given.add(job.key));
+    this.giveUp(this.jobs.flatMap((job) => job?.key ?? []));
     this.stop();
     this.store.set({ stale: true });
     this.tell();

@@ -23,6 +23,7 @@
  * @property {import("studio/source").Settings[]} wanted settings of each variant as they are being edited, if a source can run them
  * @property {Resolved | null} resolved the shown variant's scenario, from the last settings that were valid
  * @property {import("studio/source").Problem | null} problem what is wrong with the settings of the shown variant
+ * @property {ReadonlySet<string>} given settings that are not tried again: they failed, or were stopped
  * @property {{share: number, now_s: number, since: number} | null} progress of a run that takes long: it began `since` milliseconds ago
  * @property {boolean} stale whether a run was stopped, so that the picture is not what the settings say
  */
@@ -43,7 +44,7 @@ export class Store {
     this.state = {
       variants: [{ ...made, name: NAMES[0] }], shown: 0, flows: firstFlows(made.run), range: [0, lengthOf(made.run)], hover: null,
       at: null, chosen: null, playing: false, speed: 1 / 20, followed: null, folded: new Set(), theme: "",
-      wanted: [], resolved: null, problem: null, progress: null, stale: false,
+      wanted: [], resolved: null, problem: null, given: new Set(), progress: null, stale: false,
     };
     /** @type {{keys: (keyof State)[], call: () => void}[]} */
     this.listeners = [];
