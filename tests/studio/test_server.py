@@ -73,6 +73,16 @@ def test_a_run_is_the_one_that_python_makes(client):
                 assert events[kind][name] == values.tolist(), (kind, name)
 
 
+def test_of_a_folder_it_opens_the_first_run_that_has_a_trace(serving, tmp_path, airpath_command):
+    for name, probes in (("a", ["--probes", ""]), ("b", [])):
+        own = ("run", "umts-64-simple", "--set", "duration='2 s'", "--out", tmp_path / name, *probes)
+        assert airpath_command(*own).code == 0
+    server = serving(tmp_path)
+    with Client(server, cookie_of(server)) as client:
+        _, events = client.run("open")
+    assert events
+
+
 def test_it_opens_a_finished_run(serving, run_folder):
     folder = run_folder("umts-64-simple", tcp__cc="reno")
     server = serving(folder)

@@ -122,7 +122,7 @@ class FinishedRun:
         files = self.manifest["files"]
         recorded = {kind: columns for kind, columns in _core.probes().items() if _name_of(kind) in files}
         if not recorded:
-            raise ScenarioError(str(self.folder), f"holds no {TRACE}", FILLED)
+            raise ScenarioError(str(self.folder), f"holds no {TRACE}", f"{FILLED}, not with --probes ''")
         for kind, columns in recorded.items():
             self._check_columns(kind, columns)
         return recorded

@@ -89,9 +89,8 @@ class Sources:
                 self._files[name] = read(name)[0]
         for folder in folders:  # They may need the scenarios.
             self._take(folder)
-        self._first = next(
-            (name for name in named if name in {*scenarios, *self._runs}), next(iter(self._runs), "")
-        )
+        listed = next(filter(_has_trace, self._runs), next(iter(self._runs), ""))
+        self._first = next((name for name in named if name in {*scenarios, *self._runs}), listed)
 
     def _take(self, folder: Path) -> None:
         """List the run, the runs, the sweep or the reproduction in a folder."""
@@ -273,6 +272,12 @@ def _is_run(folder: Path) -> bool:
     from airpath.runs.recorder import MANIFEST, RESULTS
 
     return (folder / MANIFEST).is_file() and (folder / RESULTS).is_file()
+
+
+def _has_trace(run: str) -> bool:
+    from airpath.runs.recorder import TRACES
+
+    return any((Path(run) / name).is_file() for name in TRACES)
 
 
 def _check_inside(folder: Path, *files: Path) -> None:
