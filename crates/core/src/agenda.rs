@@ -147,6 +147,7 @@ impl Agenda {
     /// From now on lanes that lead out of the path hold no packets: [`Agenda::take_out`] returns them at once.
     pub fn open_out(&mut self) {
         for lane in &mut self.lanes {
+            debug_assert!(lane.packets.is_empty(), "opened before anything is put on lanes");
             lane.leads_out = lane.target.node() == Target::OUT;
             lane.ahead = lane.ahead.take().filter(|_| !lane.leads_out);
         }

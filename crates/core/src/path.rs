@@ -205,11 +205,6 @@ impl Path {
         self.engine.created
     }
 
-    /// Packets numbered so far, modulo 2^32.
-    pub(crate) fn made(&self) -> u32 {
-        self.engine.made()
-    }
-
     /// Whether the path was stopped because of too many packets.
     pub fn is_overfull(&self) -> bool {
         self.engine.is_overfull()
@@ -353,7 +348,7 @@ impl Path {
         packet
     }
 
-    /// Exchanges the unused packets, all of them, for others.
+    /// Exchanges all unused packets for those in `pool`.
     #[allow(clippy::vec_box)]
     pub(crate) fn exchange_pool(&mut self, pool: &mut Vec<Box<Packet>>) {
         self.engine.exchange_pool(pool);

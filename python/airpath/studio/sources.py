@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -89,8 +90,8 @@ class Sources:
                 self._files[name] = read(name)[0]
         for folder in folders:  # They may need the scenarios.
             self._take(folder)
-        listed = next(filter(_has_trace, self._runs), next(iter(self._runs), ""))
-        self._first = next((name for name in named if name in {*scenarios, *self._runs}), listed)
+        listed = (name for name in named if name in {*scenarios, *self._runs})
+        self._first = next(chain(listed, filter(_has_trace, self._runs), self._runs), "")
 
     def _take(self, folder: Path) -> None:
         """List the run, the runs, the sweep or the reproduction in a folder."""

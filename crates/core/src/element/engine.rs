@@ -250,7 +250,7 @@ impl Engine {
         packet
     }
 
-    /// Exchanges the unused packets, all of them, for others.
+    /// Exchanges all unused packets for those in `pool`.
     #[allow(clippy::vec_box)]
     #[inline]
     pub fn exchange_pool(&mut self, pool: &mut Vec<Box<Packet>>) {

@@ -1,9 +1,10 @@
 //! A path as a part of a larger one, which is driven window by window: see [`windows`](crate::windows).
 //!
-//! A region handles its own timers, lanes and arrivals in the order in which the whole path would. What leaves gets its
-//! rank in the order of the instant at which it leaves: the greatest number of the timers and lanes that the region has
-//! handled at this instant so far. The whole path handles the least number first, so packets of all regions that leave
-//! at one instant, ordered by rank, are in the order of the whole path.
+//! A region handles its own timers, lanes and arrivals in the order in which the whole path would. A packet that leaves
+//! gets a rank in the order of the instant at which it leaves: the greatest number of the timers and lanes that the
+//! region has handled at this instant so far. A packet that leaves over a lane at a later instant has the number of this
+//! lane. The whole path handles the least number first, so packets of all regions that leave at one instant, ordered by
+//! rank, are in the order of the whole path.
 
 use super::Path;
 use crate::element::Graph;
@@ -13,6 +14,7 @@ use crate::port::Target;
 use crate::time::Instant;
 use crate::trace::ProbeMask;
 use airpath_prefetch::{SOON, prefetch};
+use std::collections::VecDeque;
 
 /// Numbers in the whole path of a region's timers and lanes.
 #[derive(Default)]
@@ -63,8 +65,10 @@ pub(crate) struct Region {
     numbers: Numbers,
     /// Where arrivals enter.
     entry: Target,
-    /// Arrivals after the time up to which it was run, the latest first.
-    held: Vec<Arrival>,
+    /// Arrivals after the time up to which the region was run, in order.
+    held: VecDeque<Arrival>,
+    /// Number of arrivals handled, modulo 2^32.
+    arrived: u32,
     /// The latest instant of an event that was handled, and the greatest rank then.
     last: (Instant, u64),
 }
@@ -75,7 +79,7 @@ impl Region {
         let mut path = Path::of(graph, ProbeMask::NONE);
         path.engine.agenda.open_out();
         let entry = Target::new(path.owners[0], Port::from(dir.reverse()));
-        Self { path, numbers, entry, held: Vec::new(), last: (Instant::ZERO, 0) }
+        Self { path, numbers, entry, held: VecDeque::new(), arrived: 0, last: (Instant::ZERO, 0) }
     }
 
     /// The region will be run up to `end`, before anything is observed.
@@ -83,15 +87,21 @@ impl Region {
         self.path.engine.horizon = Instant::from_nanos(end.as_nanos().saturating_add(1));
     }
 
+    /// Number of packets made in the region so far, modulo 2^32.
+    pub fn made(&self) -> u32 {
+        self.path.engine.made().wrapping_sub(self.arrived)
+    }
+
     /// Nothing but arrivals that are not known yet is due before this time.
     pub fn earliest(&self) -> Instant {
-        let arrives = self.held.last().map_or(Instant::NEVER, |arrival| arrival.at);
+        let arrives = self.held.front().map_or(Instant::NEVER, |arrival| arrival.at);
         self.path.engine.agenda.earliest().min(arrives)
     }
 
-    /// Starts to load what the region, which is loaded itself, needs for what is due next.
-    pub fn prefetch(&self) {
-        self.held.iter().for_each(|arrival| prefetch(&*arrival.packet));
+    /// Starts to load what the region, which is loaded itself, needs for what is due before `stop`.
+    pub fn prefetch(&self, stop: Instant) {
+        let soon = self.held.iter().take(SOON).take_while(|arrival| arrival.at < stop);
+        soon.for_each(|arrival| prefetch(&*arrival.packet));
         prefetch(&self.numbers.timers[..self.numbers.timers.len().min(SOON)]);
         prefetch(&self.numbers.lanes[..self.numbers.lanes.len().min(SOON)]);
         self.path.prefetch();
@@ -99,8 +109,7 @@ impl Region {
 
     /// Keeps arrivals, the latest first, until the region is run again. They come after those that it keeps already.
     pub fn keep(&mut self, arrivals: &mut Vec<Arrival>) {
-        arrivals.append(&mut self.held);
-        self.held.append(arrivals);
+        self.held.extend(arrivals.drain(..).rev());
     }
 
     /// The region was run up to `end`.
@@ -109,46 +118,56 @@ impl Region {
         self.path.now = end;
     }
 
-    /// Handles everything before `stop`, with further arrivals, the latest first. Each packet that leaves is given to `out`
-    /// with the number of its lane, 0 without one; those of one lane in order.
+    /// Handles everything before `stop`, with further arrivals, the latest first. Gives `out` each packet that leaves, with the
+    /// index of its lane if it leaves over one. Packets of one lane leave in order.
     #[inline]
-    pub fn run(&mut self, stop: Instant, arrivals: &mut Vec<Arrival>, mut out: impl FnMut(usize, Departure)) {
-        arrivals.append(&mut self.held);
+    pub fn run(
+        &mut self,
+        stop: Instant,
+        arrivals: &mut Vec<Arrival>,
+        mut out: impl FnMut(Option<usize>, Departure),
+    ) {
         loop {
             let [(timer, number), (due, lane)] = self.path.engine.agenda.first_of_each();
             let own = timer.min(due);
-            let arrives = arrivals.last().map_or(Instant::NEVER, |arrival| arrival.at);
+            let next = self.held.front().or(arrivals.last());
+            let arrives = next.map_or(Instant::NEVER, |arrival| arrival.at);
             let at = own.min(arrives);
             if at >= stop {
                 break;
             }
-            let rank = match arrivals.pop_if(|arrival| arrival.at < timer && arrival.at <= due) {
-                Some(Arrival { rank, mut packet, .. }) => {
-                    packet.id = self.path.engine.next_id();
-                    self.path.now = at;
-                    self.path.deliver(at, self.entry, packet);
-                    self.path.settle_now();
-                    rank
-                }
-                None => {
-                    self.path.handle_next(at);
-                    if timer <= due { self.numbers.of_timer(number) } else { self.numbers.of_lane(lane) }
-                }
+            let rank = if arrives < timer && arrives <= due {
+                let Some(arrival) = self.held.pop_front().or_else(|| arrivals.pop()) else { break };
+                self.handle_arrival(arrival)
+            } else {
+                self.path.handle_next(at);
+                if timer <= due { self.numbers.of_timer(number) } else { self.numbers.of_lane(lane) }
             };
             let rank = if self.last.0 == at { rank.max(self.last.1) } else { rank };
             self.last = (at, rank);
-            while let Some((_, _, packet)) = self.path.outputs.pop_front() {
-                out(0, Departure { at, rank, packet });
+            while let Some((leaves, _, packet)) = self.path.outputs.pop_front() {
+                debug_assert_eq!(leaves, at, "only lanes lead out later");
+                out(None, Departure { at, rank, packet });
             }
             for (by, leaves, packet) in self.path.engine.agenda.take_out() {
-                // Nothing handled before it at a later instant has a greater number.
+                // The whole path handles it as an event of the lane: at a later instant when the lane's number comes, at
+                // this one not before the present event.
                 let of_lane = self.numbers.of_lane(by);
                 let rank = if leaves > at { of_lane } else { of_lane.max(rank) };
-                out(by, Departure { at: leaves, rank, packet });
+                out(Some(by), Departure { at: leaves, rank, packet });
             }
         }
-        if !arrivals.is_empty() {
-            self.held.append(arrivals);
-        }
+        self.keep(arrivals);
+    }
+
+    /// Returns the arrival's rank.
+    #[inline(always)]
+    fn handle_arrival(&mut self, Arrival { at, rank, mut packet }: Arrival) -> u64 {
+        packet.id = self.path.engine.next_id();
+        self.arrived = self.arrived.wrapping_add(1);
+        self.path.now = at;
+        self.path.deliver(at, self.entry, packet);
+        self.path.settle_now();
+        rank
     }
 }

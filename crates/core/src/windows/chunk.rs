@@ -25,7 +25,7 @@ pub(super) struct Later {
     lanes: Vec<Lane>,
 }
 
-/// Those of one lane, in order, so that only the first ones have to be looked at.
+/// Packets that leave over one lane, in order: only the first ones may be due.
 struct Lane {
     number: usize,
     calls: VecDeque<(Call, Box<Packet>)>,
@@ -41,7 +41,7 @@ impl Later {
         self.lanes[place].calls.push_back(call);
     }
 
-    /// Moves those that leave before `stop`.
+    /// Packets that leave before `stop` reach the link in this window.
     fn take(&mut self, stop: Instant, order: &mut Order) {
         for Lane { calls, .. } in &mut self.lanes {
             let count = calls.iter().take_while(|(call, _)| call.at < stop).count();
@@ -49,7 +49,7 @@ impl Later {
         }
     }
 
-    /// Starts to load those that leave next. The list of lanes is loaded.
+    /// Starts to load the packets that leave next. The list of lanes is loaded.
     fn prefetch(&self) {
         self.lanes.iter().for_each(|lane| prefetch_ends(&lane.calls));
     }
@@ -74,7 +74,7 @@ struct Shared {
 impl Shared {
     /// Takes what arrives at a region in the present window. What the link dropped is counted.
     fn take_in(&mut self, region: &mut Region, order: &mut Order, group: usize, dir: Dir) {
-        for (at, rank, packet) in order.take_arrivals(group) {
+        for (at, rank, mut packet) in order.take_arrivals(group) {
             if at < Instant::NEVER {
                 self.arrivals.push(Arrival { at, rank, packet });
                 continue;
@@ -82,7 +82,8 @@ impl Shared {
             if packet.kind() == packet::Kind::Opaque(Opaque::OtherProtocol) {
                 region.path.note_datagram_dropped(&packet, dir);
             }
-            region.path.free(packet);
+            packet.clear();
+            self.pool.push(packet);
         }
     }
 
@@ -93,10 +94,10 @@ impl Shared {
         region: &mut Region,
         (order, group, dir): (&mut Order, usize, Dir),
         stop: Instant,
-        out: impl FnMut(usize, Departure),
+        out: impl FnMut(Option<usize>, Departure),
     ) {
-        region.path.exchange_pool(&mut self.pool);
         self.take_in(region, order, group, dir);
+        region.path.exchange_pool(&mut self.pool);
         region.run(stop, &mut self.arrivals, out);
         region.path.exchange_pool(&mut self.pool);
     }
@@ -124,8 +125,8 @@ pub(super) struct Chunk {
     shared: Shared,
     /// Packets that came to the link in the present window, by direction, and when it arrives.
     pub orders: [Order; 2],
-    /// Packets that all of this may hold at once: a bound from above, as a packet is used again in another region as soon as
-    /// it is free in one, which may have come further.
+    /// Upper bound on packets in use at one instant so far. The number created is too low: regions run in turn and use
+    /// packets again.
     pub packets: u64,
     /// Packets made so far, modulo 2^32, and in the last window.
     made: (u32, u32),
@@ -190,12 +191,12 @@ impl Chunk {
     /// At any time in this window, packets are in use that existed before all regions came to it, or that were made in it
     /// or in the one before.
     fn count_packets(&mut self) {
-        let counts = self.regions().map(|region| (region.path.created(), region.path.made()));
+        let counts = self.regions().map(|region| (region.path.created(), region.made()));
         let (created, made) = counts.fold((0, 0_u32), |all, own| (all.0 + own.0, all.1.wrapping_add(own.1)));
         let (before, in_last) = self.made;
         let in_this = made.wrapping_sub(before);
         self.made = (made, in_this);
-        self.packets = created + u64::from(in_last) + u64::from(in_this);
+        self.packets = self.packets.max(created + u64::from(in_last) + u64::from(in_this));
     }
 
     fn run_radios(&mut self, stop: Instant, known: Instant) {
@@ -215,10 +216,9 @@ impl Chunk {
                 later.take(known, up);
                 self.shared.run(radio, (arrived, number - 1, Dir::Downlink), stop, |lane, leaves| {
                     let call = Call::of(leaves);
-                    if call.0.at < known {
-                        up.push(call);
-                    } else {
-                        later.put(lane, call);
+                    match lane {
+                        Some(lane) if call.0.at >= known => later.put(lane, call),
+                        _ => up.push(call),
                     }
                 });
                 up.close();

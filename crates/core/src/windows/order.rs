@@ -30,7 +30,7 @@ struct Passed {
     /// `NEVER` if the packet was dropped.
     at: Instant,
     rank: u64,
-    /// Number of the call.
+    /// Index in `calls`.
     call: u32,
 }
 
@@ -40,7 +40,7 @@ struct Place {
     /// Time and rank as one number, as the order compares nothing else.
     key: u128,
     len: u32,
-    /// Number of the call.
+    /// Index in `calls`.
     call: u32,
     /// Number of its region among those of the thread.
     region: u32,
@@ -185,7 +185,7 @@ impl Order {
             is_due |= *at < stop;
         }
         if is_small && is_due {
-            region.prefetch();
+            region.prefetch(stop);
         }
     }
 }

@@ -257,6 +257,28 @@ fn one_thread_runs_many_ues_in_regions_with_the_same_results() {
     assert!(regions.created() > again.created(), "{} {}", regions.created(), again.created());
 }
 
+/// A link that drops most of what comes, and a step in which little happens: no packet may stay behind.
+#[test]
+fn many_short_steps_hold_no_more_packets_than_one_long_one() {
+    let wired = "{ delay = \"100 ms\", uplink = { rate = \"100 kbit/s\", delay = \"100 ms\", queue.droptail.packets = 2 } }";
+    let text = LINE
+        .replace("300", "130")
+        .replace("{ rate = \"10 Mbit/s\", delay = \"20 ms\" }", wired)
+        .replace("2 s", "20 s")
+        + "[[flow]]\nue = \"each\"\ndirection = \"uplink\"\napp.cbr = {}\n";
+    let scenario = Scenario::parse(&text, &[]).unwrap();
+    let held = |step: u64| {
+        let mut run = Simulation::new(&scenario, 1, Observe::default());
+        let mut at = 0;
+        while !run.advance_to(Instant::from_nanos(at * 1_000_000)) {
+            at += step;
+        }
+        run.created()
+    };
+    let (once, often) = (held(20_000), held(50));
+    assert!(often <= once + once / 10, "{often} packets with short steps, {once} with one");
+}
+
 #[test]
 fn a_run_may_have_as_many_ues_as_a_scenario_may_name() {
     let text = LINE.replace("300", "65535").replace("2 s", "1 ms") + "[[flow]]\napp.file.size = \"1 kB\"\n";

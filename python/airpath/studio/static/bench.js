@@ -101,10 +101,10 @@ export class Bench {
     const isOne = variants.length === 1;
     byId("variants").replaceChildren(...(isOne ? [] : variants.map(({ name, run }, n) => {
       const { ink, dash } = lookOf(n);
-      const old = this.experiment.isOld(n) ? ", an older run: its settings gave none" : "";
+      const old = this.experiment.isOld(n) ? "an older run: its settings gave none, or it was stopped" : "";
       return make("span", { class: "variant" },
         make("button", {
-          type: "button", "aria-pressed": String(n === shown), "aria-label": `Show and edit ${name}${old}`, title: `${run.what ?? ""}${old}`, click: () => this.store.speakOf(n),
+          type: "button", "aria-pressed": String(n === shown), "aria-label": ["Show and edit " + name, old].filter(Boolean).join(", "), title: [run.what, old].filter(Boolean).join(", "), click: () => this.store.speakOf(n),
         }, swatch({ shape: "steps", width: 2, dash }, this.store.state.flows.length > 1 ? quiet : inks[ink]), name, old && " !"),
         n === shown ? make("button", { type: "button", class: "small", "aria-label": `Remove ${name}`, title: `Remove ${name}`, click: () => this.experiment.remove(n) }, "×") : null);
     })), ...(isOne || variants.length === NAMES.length ? [] : [make("button", {

@@ -3,8 +3,8 @@
 use crate::rlc::Tti;
 use airpath_prefetch::prefetch;
 
-/// TTIs to load: most that a few UEs fill before they get one back.
-const SOON: usize = 4;
+/// TTIs to load: few UEs take more before one comes back.
+const LOADED: usize = 4;
 
 /// Empty TTIs.
 #[derive(Default)]
@@ -14,7 +14,7 @@ pub(in crate::radio) struct Spare(Vec<Box<Tti>>);
 impl Spare {
     /// See [`Element::prefetch`](crate::element::Element::prefetch).
     pub fn prefetch(&self, depth: u8) {
-        for tti in self.0.iter().rev().take(SOON) {
+        for tti in self.0.iter().rev().take(LOADED) {
             match depth {
                 1 => prefetch(&**tti),
                 _ => tti.prefetch(),
