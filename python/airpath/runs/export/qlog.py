@@ -75,7 +75,7 @@ def write_qlog(run: Run, out: IO[bytes], *, direction: str, version: str = CURRE
     Raises
     ------
     ExportError
-        If no TCP flow sends in this direction, or its events were not recorded.
+        If no TCP flow has sent data in this direction, or its events were not recorded.
     """
     run.require([kind for kind in AT_A_SENDER if kind != "tcp_path"])
     segments = _largest_segments(run)
@@ -85,7 +85,7 @@ def write_qlog(run: Run, out: IO[bytes], *, direction: str, version: str = CURRE
         if (key := (flow["ue"], flow["flow"])) in segments and flow["direction"] == direction
     }
     if not flows:
-        what = f"no TCP flow sends {direction}"
+        what = f"no TCP flow has sent data {direction}"
         hint = f"write --direction {OPPOSITE[direction]}, or --format qlog-link"
         raise ExportError(str(run.folder), what, hint)
     log = Log(run, out, version, {"type": SENDERS[direction]})
