@@ -371,5 +371,5 @@ def test_without_a_sender_there_is_no_file(ran, airpath_command, tmp_path):
     folder = ran("umts-384", duration="30 s")
     outcome = airpath_command("export", folder, "--format", "qlog", "--direction", "uplink")
     check_error(
-        outcome, str(folder), "no TCP flow has sent data uplink", "--direction downlink, or --format qlog-link"
+        outcome, str(folder), "no TCP flow has sent data uplink", "--direction downlink, or --format qlog"
     )
