@@ -438,7 +438,8 @@ def test_a_long_run_says_how_far_it_is_and_can_be_stopped(studio):
     assert title == "umts-384" and own.state("store.state.variants[0].settings.set") == ["duration=500 h"]
     own.fill("flow[0].app.file.size", "1 MB")
     own.run()
-    assert own.view.locator("#again").is_hidden() and own.view.locator("#busy").is_hidden()
+    for name in ("#again", "#busy"):
+        own.view.locator(name).wait_for(state="hidden")
 
 
 @pytest.mark.parametrize("number", range(5))
