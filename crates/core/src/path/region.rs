@@ -157,7 +157,9 @@ impl Region {
                 out(Some(by), Departure { at: leaves, rank, packet });
             }
         }
-        self.keep(arrivals);
+        if !arrivals.is_empty() {
+            self.keep(arrivals);
+        }
     }
 
     /// Returns the arrival's rank.

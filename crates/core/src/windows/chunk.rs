@@ -44,8 +44,9 @@ impl Later {
     /// Packets that leave before `stop` reach the link in this window.
     fn take(&mut self, stop: Instant, order: &mut Order) {
         for Lane { calls, .. } in &mut self.lanes {
-            let count = calls.iter().take_while(|(call, _)| call.at < stop).count();
-            calls.drain(..count).for_each(|call| order.push(call));
+            while calls.front().is_some_and(|(call, _)| call.at < stop) {
+                calls.pop_front().into_iter().for_each(|call| order.push(call));
+            }
         }
     }
 
