@@ -412,7 +412,7 @@ pub struct Packet {
     pub window: u16,
     /// Identification of the IP header for captures; unused otherwise.
     pub identification: u16,
-    /// TCP control bits. With what follows a word, which [`Packet::clear`] overwrites at once.
+    /// TCP control bits. They and the next two fields fill a word, which [`Packet::clear`] overwrites at once.
     pub flags: Flags,
     /// Whether the timestamps option is present.
     pub has_timestamps: bool,

@@ -156,7 +156,7 @@ impl Simulation {
 
     /// Packets created so far: the largest number in use at once.
     ///
-    /// In regions a bound from above.
+    /// In regions, an upper bound on that number.
     pub fn created(&self) -> u64 {
         self.regions.as_ref().map_or_else(|| self.path.created(), |regions| regions.windows.packets())
     }

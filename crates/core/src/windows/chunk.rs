@@ -21,7 +21,7 @@ pub(super) struct Group {
 /// Packets that leave a region later.
 #[derive(Default)]
 pub(super) struct Later {
-    /// In order of their numbers.
+    /// Sorted by number.
     lanes: Vec<Lane>,
 }
 
@@ -41,7 +41,7 @@ impl Later {
         self.lanes[place].calls.push_back(call);
     }
 
-    /// Packets that leave before `stop` reach the link in this window.
+    /// Gives the link the packets that leave before `stop`.
     fn take(&mut self, stop: Instant, order: &mut Order) {
         for Lane { calls, .. } in &mut self.lanes {
             while calls.front().is_some_and(|(call, _)| call.at < stop) {
@@ -63,7 +63,7 @@ impl Group {
     }
 }
 
-/// What the regions of a chunk lend one another, as one is run at a time: so it stays in the cache.
+/// Memory that all regions of a chunk use, one after the other: so it stays in the cache.
 #[derive(Default)]
 struct Shared {
     /// Unused packets.
@@ -73,7 +73,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Takes what arrives at a region in the present window. What the link dropped is counted.
+    /// Takes the packets that arrive at a region in the present window, and counts those that the link has dropped.
     fn take_in(&mut self, region: &mut Region, order: &mut Order, group: usize, dir: Dir) {
         for (at, rank, mut packet) in order.take_arrivals(group) {
             if at < Instant::NEVER {

@@ -153,7 +153,7 @@ impl Order {
         self.passed.get(self.range(region)).unwrap_or_default()
     }
 
-    /// Numbers of the calls of a region.
+    /// Indices of the calls of a region.
     fn range(&self, region: usize) -> Range<usize> {
         let end_of = |number: usize| self.ends.get(number).map_or(0, |end| *end as usize);
         region.checked_sub(1).map_or(0, end_of)..end_of(region)

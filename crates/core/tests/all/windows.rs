@@ -251,7 +251,7 @@ fn one_thread_runs_many_ues_in_regions_with_the_same_results() {
         regions.run();
         regions.results().to_json()
     });
-    // Packets of regions are counted by regions: more than the whole path has at once.
+    // In regions the number is an upper bound.
     let mut again = Simulation::in_one_piece(&scenario, 1, Observe::default());
     again.run();
     assert!(regions.created() > again.created(), "{} {}", regions.created(), again.created());

@@ -108,7 +108,7 @@ pub struct Tti {
 }
 
 impl Tti {
-    /// Starts to load its lists, which are empty or not.
+    /// Starts to load the memory of its lists.
     pub fn prefetch(&self) {
         self.data.prefetch();
         prefetch(&self.control[..]);
