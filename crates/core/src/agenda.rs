@@ -15,7 +15,7 @@
 use crate::packet::Packet;
 use crate::port::Target;
 use crate::time::{Duration, Instant};
-use airpath_prefetch::prefetch;
+use airpath_prefetch::{prefetch, prefetch_small};
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
@@ -319,7 +319,12 @@ impl Agenda {
         }
         let line = &mut self.lanes[lane];
         let (_, packet) = line.packets.pop_front()?;
-        self.due_lanes.set(lane, line.packets.front().map_or(Instant::NEVER, |head| head.0));
+        let next = line.packets.front().map_or(Instant::NEVER, |(at, packet)| {
+            // It may have left the cache since it was put there.
+            prefetch_small(&**packet);
+            *at
+        });
+        self.due_lanes.set(lane, next);
         let leads_ahead = line.ahead.is_some();
         Some((at, Due::Packet { lane, leads_ahead, target: line.target, packet }))
     }

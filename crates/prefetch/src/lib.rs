@@ -32,6 +32,25 @@ pub fn prefetch<T: ?Sized>(value: &T) {
     let _ = value;
 }
 
+/// Like [`prefetch`], for a value of at most a cache line.
+#[inline(always)]
+pub fn prefetch_small<T>(value: &T) {
+    const { assert!(size_of::<T>() > 0 && size_of::<T>() <= 64) };
+    #[cfg(target_arch = "x86_64")]
+    {
+        let start = std::ptr::from_ref(value).cast::<i8>();
+        // SAFETY: as above.
+        #[allow(unsafe_code)]
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(start);
+            _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(size_of::<T>() - 1));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 /// Starts to load the first entries of a queue, 1 kB of them, and the last one.
 #[inline(always)]
 pub fn prefetch_ends<T>(queue: &VecDeque<T>) {
