@@ -15,7 +15,7 @@
 use crate::packet::Packet;
 use crate::port::Target;
 use crate::time::{Duration, Instant};
-use airpath_prefetch::{prefetch, prefetch_small};
+use airpath_prefetch::prefetch;
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
@@ -321,7 +321,7 @@ impl Agenda {
         let (_, packet) = line.packets.pop_front()?;
         let next = line.packets.front().map_or(Instant::NEVER, |(at, packet)| {
             // It may have left the cache since it was put there.
-            prefetch_small(&**packet);
+            prefetch(&**packet);
             *at
         });
         self.due_lanes.set(lane, next);

@@ -17,35 +17,20 @@ pub const SOON: usize = 16;
 pub fn prefetch<T: ?Sized>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
-        let start = std::ptr::from_ref(value).cast::<i8>();
-        let within = start.addr() % LINE;
-        for line in 0..(within + size_of_val(value)).div_ceil(LINE) {
+        let (start, size) = (std::ptr::from_ref(value).cast::<i8>(), size_of_val(value));
+        let load = |byte: usize| {
             // SAFETY: the instruction accesses nothing and cannot fail, whatever the address.
             #[allow(unsafe_code)]
             unsafe {
                 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-                _mm_prefetch::<_MM_HINT_T0>(start.wrapping_sub(within).wrapping_add(line * LINE));
+                _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(byte));
             }
+        };
+        for line in 0..size.div_ceil(LINE) {
+            load(line * LINE);
         }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
-}
-
-/// Like [`prefetch`], for a value of at most a cache line.
-#[inline(always)]
-pub fn prefetch_small<T>(value: &T) {
-    const { assert!(size_of::<T>() > 0 && size_of::<T>() <= 64) };
-    #[cfg(target_arch = "x86_64")]
-    {
-        let start = std::ptr::from_ref(value).cast::<i8>();
-        // SAFETY: as above.
-        #[allow(unsafe_code)]
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(start);
-            _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(size_of::<T>() - 1));
-        }
+        // It may be in one more line.
+        load(size.saturating_sub(1));
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;
