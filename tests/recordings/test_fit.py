@@ -217,6 +217,35 @@ def test_mean_scales_what_is_written(recorded, tmp_path, airpath_command, monkey
     check_error(wrong, "--mean", "is of a scenario", "channel.process.mean")
 
 
+def test_the_rtt_of_an_idle_path_is_the_measured_one(tmp_path, airpath_command):
+    source, out, meta = tmp_path / "down.ms", tmp_path / "link.toml", tmp_path / "meta.json"
+    source.write_text("".join(f"{ms}\n" for ms in range(0, 70_000, 3)))
+
+    def idle_rtt_ms(*options):
+        fit = airpath_command("fit", source, "--out", out, "--no-transfers", "--force", *options)
+        assert fit.code == 0, fit.err
+        # A small file: its handshake finds the path idle.
+        small = airpath.load(out).with_("flow", [{"app": {"file": {"size": "1 kB"}}}])
+        return float(airpath.run(small, probes=["rtt_sample"]).trace["rtt_sample"]["rtt_us"].min()) / 1e3
+
+    own = {"recorded_by": "airpath record", "least_rtt_ms": 80.0}
+    for written, options, expected in (
+        (None, (), 34),
+        (own, (), 80),
+        (own, ("--rtt", 5), 5),
+        ({"least_rtt_ms": 80.0}, (), 34),
+        ({**own, "least_rtt_ms": math.nan}, (), 34),
+        ([own], (), 34),
+    ):
+        if written is not None:
+            meta.write_text(json.dumps(written))
+        # An opportunity comes every 3 ms.
+        assert expected <= idle_rtt_ms(*options) <= expected + 4, (written, options)
+    for options, cause in ((("--as", "cell"), "does not go with"), ((), "is of a scenario")):
+        wrong = airpath_command("fit", source, "--out", tmp_path / "x.json", "--rtt", 5, *options)
+        check_error(wrong, "--rtt", cause, "remove it")
+
+
 def test_a_recording_that_is_too_short_is_refused(tmp_path, airpath_command):
     short, silent = tmp_path / "short.ms", tmp_path / "silent.ms"
     short.write_text("".join(f"{ms}\n" for ms in range(30_000)))

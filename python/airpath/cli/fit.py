@@ -18,6 +18,7 @@ from airpath.recordings.cells import Fit, Technology, bands_of, fit_cell, runs_o
 from airpath.recordings.felt import link_of
 from airpath.recordings.fitting import fit_process
 from airpath.recordings.judged import compare_transfers, mean_of, process, statistics_of
+from airpath.recordings.own.folder import RTT_MS, idle_rtt_ms
 from airpath.recordings.reader import read_recording
 from airpath.recordings.recording import Recording
 from airpath.recordings.statistics import Statistics, describe, describe_counts
@@ -59,6 +60,15 @@ def command(
     mean: Annotated[
         str | None, option("RATE", "Mean rate of the scenario, such as '8 Mbit/s'; as recorded if absent.")
     ] = None,
+    rtt: Annotated[
+        float | None,
+        option(
+            "MS",
+            "RTT of the idle path; absent, that of airpath record's meta.json or 34.",
+            min=RTT_MS[0],
+            max=RTT_MS[1],
+        ),
+    ] = None,
     column: Annotated[
         str | None, option("NAME", "Operator in a file of 5Gophers, or column of rates in one of UCC.")
     ] = None,
@@ -73,22 +83,23 @@ def command(
         check_free("--out", out, force)
     is_model = out.suffix.lower() == ".json"
     if as_ == "cell":
-        _refuse_for_cells(**{"--uplink": uplink, "--mean": mean, "--out": is_model})
+        _refuse_for_cells(**{"--uplink": uplink, "--mean": mean, "--rtt": rtt, "--out": is_model})
     elif band is not None:
         raise ScenarioError("--band", "is of a cell, and this is a process", "remove it, or write --as cell")
     if band is not None and band not in bands_of(technology):
         known = ", ".join(f"'{one}'" for one in bands_of(technology))
         raise ScenarioError("--band", f"'{band}' is none of {technology}", f"choose from {known}")
-    if is_model and mean is not None:
-        what = "is of a scenario, and this is a model alone"
-        raise ScenarioError("--mean", what, "remove it, and write channel.process.mean in the scenario")
+    for name, value, key in (("--mean", mean, "channel.process.mean"), ("--rtt", rtt, "wired.delay")):
+        if is_model and value is not None:
+            what = "is of a scenario, and this is a model alone"
+            raise ScenarioError(name, what, f"remove it, and write {key} in the scenario")
     read = _part(read_recording(recording, column=column), from_, to)
     other = _part(read_recording(uplink), from_, to) if uplink else None
     with _by_option():
         fitted = (
             _cell(recording, read, technology, band)
             if as_ == "cell"
-            else _process(recording, read, uplink, other)
+            else _process(recording, read, uplink, other, idle_rtt_ms(recording) if rtt is None else rtt)
         )
     statistics = describe(read)
     warnings = warnings_of(read, statistics, describe_counts(read.in_ms()))
@@ -150,7 +161,9 @@ class _Fitted:
     notes: tuple[str, ...] = ()
 
 
-def _process(path: Path, read: Recording, uplink: Path | None, other: Recording | None) -> _Fitted:
+def _process(
+    path: Path, read: Recording, uplink: Path | None, other: Recording | None, rtt_ms: float | None
+) -> _Fitted:
     own = read.in_ms()
     model = _fitted(path, own, other, _origin(read))
     model_up = _fitted(uplink, other.in_ms(), read, f"{other.name}, uplink") if uplink and other else None
@@ -164,7 +177,7 @@ def _process(path: Path, read: Recording, uplink: Path | None, other: Recording 
         model,
         statistics_of(model, len(own)),
         lambda _: process(model),
-        lambda comments, mean: scenario_toml(comments, model, model_up, mean),
+        lambda comments, mean: scenario_toml(comments, model, model_up, mean, rtt_ms),
         notes,
     )
 

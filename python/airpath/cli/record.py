@@ -89,7 +89,6 @@ def command(
             what = f"the {direction} came to it within {WARM_S + 1:g} s"
             raise ScenarioError("--limit", what, "allow more MB: half of them is for each direction")
     words = {
-        "recorded_by": "airpath record",
         "utc": started.isoformat(timespec="seconds"),
         "place": place,
         "order": order,

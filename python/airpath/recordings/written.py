@@ -10,7 +10,10 @@ from airpath.recordings.cells import Cell
 from airpath.scenario import inline
 
 Model = Mapping[str, Any]
-_ASSUMED = "# ASSUMED: delays and queues, which a recording of opportunities does not have"
+_ASSUMED = "which a recording of opportunities does not have"
+_RTT_MS = 34.0
+_BEARER_MS = 3.0
+"""Delay of a bearer, at most: the rest of half the RTT is the wire's."""
 
 
 def model_json(model: Model) -> str:
@@ -18,13 +21,22 @@ def model_json(model: Model) -> str:
     return json.dumps(model, separators=(",", ":")) + "\n"
 
 
-def scenario_toml(comments: Sequence[str], downlink: Model, uplink: Model | None, mean: str | None) -> str:
-    """Write a download over a fitted link; the uplink carries 12 Mbit/s if it has no model."""
-    lines = [*(f"# {line}" for line in comments), _ASSUMED]
-    lines += ['duration = "60 s"', 'wired = { rate = "10 Gbit/s", delay = "14 ms" }', ""]
+def scenario_toml(
+    comments: Sequence[str], downlink: Model, uplink: Model | None, mean: str | None, rtt_ms: float | None
+) -> str:
+    """Write a download over a fitted link; the uplink carries 12 Mbit/s if it has no model.
+
+    `rtt_ms` is that of the idle path, or None where it is not known.
+    """
+    assumed = "delays and queues" if rtt_ms is None else "queues"
+    lines = [*(f"# {line}" for line in comments), f"# ASSUMED: {assumed}, {_ASSUMED}"]
+    one_way = (_RTT_MS if rtt_ms is None else rtt_ms) / 2
+    bearer = min(_BEARER_MS, one_way / 2)
+    wire = f'wired = {{ rate = "10 Gbit/s", delay = "{one_way - bearer:.6g} ms" }}'
+    lines += ['duration = "60 s"', wire, ""]
     for name, model in (("downlink", downlink), ("uplink", uplink)):
         own = f"radio.variable.{name}"
-        lines += [f"[{own}]", 'delay = "3 ms"', 'queue.droptail.bytes = "1 MB"']
+        lines += [f"[{own}]", f'delay = "{bearer:.6g} ms"', 'queue.droptail.bytes = "1 MB"']
         if model is None:
             lines += ['channel.trace_file.trace = "1"', ""]
             continue
@@ -37,7 +49,7 @@ def scenario_toml(comments: Sequence[str], downlink: Model, uplink: Model | None
 
 def cell_toml(comments: Sequence[str], cell: Cell) -> str:
     """Write a download over a fitted cell."""
-    lines = [*(f"# {line}" for line in comments), _ASSUMED]
+    lines = [*(f"# {line}" for line in comments), f"# ASSUMED: delays and queues, {_ASSUMED}"]
     lines += ['duration = "60 s"', 'wired = { rate = "1 Gbit/s", delay = "15 ms" }', ""]
     ((name, radio),) = cell.radio().items()
     for direction, table in radio.items():

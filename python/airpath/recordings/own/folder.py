@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,9 @@ from airpath.recordings.recording import Recording
 
 WARM_S = 2.0
 """The beginning of a phase is left out: the sender does not fill the link yet."""
+RECORDED_BY = "airpath record"
+RTT_MS = (0.001, 60_000.0)
+"""Lowest and highest RTT of an idle path."""
 NEAR = 1.2
 """Answers are used for the clocks if their RTT is at most so many times the lowest one."""
 
@@ -125,9 +130,23 @@ def light_csv(recorded: Sequence[Recorded], clocks: Clocks) -> str:
     return "\n".join(lines) + "\n"
 
 
+def idle_rtt_ms(recording: Path) -> float | None:
+    """Return the lowest RTT in ms that was measured with a recording of `airpath record`; None for others."""
+    try:
+        meta = json.loads((recording.parent / "meta.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(meta, dict) or meta.get("recorded_by") != RECORDED_BY:
+        return None
+    rtt = meta.get("least_rtt_ms")
+    low, high = RTT_MS
+    return float(rtt) if isinstance(rtt, (int, float)) and low <= rtt <= high else None
+
+
 def meta_of(directions: Mapping[str, Direction], clocks: Clocks, words: Mapping[str, Any]) -> dict[str, Any]:
     """Say what is known of a recording."""
     return {
+        "recorded_by": RECORDED_BY,
         **words,
         "ip_bytes": IP_BYTES,
         "least_rtt_ms": clocks.least_rtt_ms,
