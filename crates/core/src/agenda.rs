@@ -319,10 +319,10 @@ impl Agenda {
         }
         let line = &mut self.lanes[lane];
         let (_, packet) = line.packets.pop_front()?;
-        let next = line.packets.front().map_or(Instant::NEVER, |(at, packet)| {
+        let next = line.packets.front().map_or(Instant::NEVER, |(time, following)| {
             // It may have left the cache since it was put there.
-            prefetch(&**packet);
-            *at
+            prefetch(&**following);
+            *time
         });
         self.due_lanes.set(lane, next);
         let leads_ahead = line.ahead.is_some();
