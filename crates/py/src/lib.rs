@@ -307,7 +307,9 @@ fn of_most(most: usize) -> airpath_analyze::Options {
 impl Simulation {
     #[new]
     #[pyo3(signature = (text, seed, probes = Vec::new(), capture = false, capture_rlc = false, capture_iu = false, waterfall = false))]
+    #[expect(clippy::too_many_arguments, reason = "options of a constructor in Python, by name")]
     fn new(
+        py: Python<'_>,
         text: &str,
         seed: u64,
         probes: Vec<String>,
@@ -320,16 +322,19 @@ impl Simulation {
         let probes: Vec<&str> = probes.iter().map(String::as_str).collect();
         let mask = ProbeMask::NONE.with_named(&probes).map_err(scenario_error)?;
         let what = Capture::of(capture || capture_rlc || capture_iu || waterfall, capture_rlc, capture_iu);
-        let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture: what });
+        let inner =
+            py.detach(|| CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture: what }));
         Ok(Self { inner, analysis: waterfall.then(|| Running::new(of_most(MOST_ROWS))) })
     }
 
     /// A run of which only the results are wanted, by so many threads where the scenario allows it.
     #[staticmethod]
-    fn on_threads(text: &str, seed: u64, threads: usize) -> PyResult<Self> {
+    fn on_threads(py: Python<'_>, text: &str, seed: u64, threads: usize) -> PyResult<Self> {
         let scenario = parse(text, &[])?;
         let workers = Box::new(Threads::new(threads)?);
-        let inner = CoreSimulation::with_workers(&scenario, seed, Observe::default(), threads, workers);
+        let inner = py.detach(|| {
+            CoreSimulation::with_workers(&scenario, seed, Observe::default(), threads, workers)
+        });
         Ok(Self { inner, analysis: None })
     }
 
