@@ -332,9 +332,8 @@ impl Simulation {
     fn on_threads(py: Python<'_>, text: &str, seed: u64, threads: usize) -> PyResult<Self> {
         let scenario = parse(text, &[])?;
         let workers = Box::new(Threads::new(threads)?);
-        let inner = py.detach(|| {
-            CoreSimulation::with_workers(&scenario, seed, Observe::default(), threads, workers)
-        });
+        let inner =
+            py.detach(|| CoreSimulation::with_workers(&scenario, seed, Observe::default(), threads, workers));
         Ok(Self { inner, analysis: None })
     }
 
