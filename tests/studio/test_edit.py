@@ -429,13 +429,13 @@ def test_a_long_run_says_how_far_it_is_and_can_be_stopped(studio):
     own.view.locator("#presets summary").click()
     own.view.get_by_role("button", name="lundsten-dch").click()
     own.run()
-    own.fill("duration", "500 h")
+    own.fill("duration", "5000 h")
     own.run()
-    own.fill("flow[0].app.file.size", "10 GB")
+    own.fill("flow[0].app.file.size", "1000 GB")
     own.view.locator("#busy progress").wait_for()
     own.view.get_by_role("button", name="Cancel").click()
     own.view.get_by_role("button", name="Run", exact=True).wait_for()
-    assert title == "umts-384" and own.state("store.state.variants[0].settings.set") == ["duration=500 h"]
+    assert title == "umts-384" and own.state("store.state.variants[0].settings.set") == ["duration=5000 h"]
     own.fill("flow[0].app.file.size", "1 MB")
     own.run()
     for name in ("#again", "#busy"):

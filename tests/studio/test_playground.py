@@ -88,9 +88,9 @@ def test_a_changed_value_runs_the_model_in_the_page(studio):
 
 
 def test_a_long_run_can_be_stopped_and_the_next_one_made(studio):
-    studio.fill("duration", "500 h")
+    studio.fill("duration", "5000 h")
     studio.run()
-    studio.fill("flow[0].app.file.size", "10 GB")
+    studio.fill("flow[0].app.file.size", "1000 GB")
     studio.view.locator("#busy progress").wait_for()
     studio.view.get_by_role("button", name="Cancel").click()
     studio.view.get_by_role("button", name="Run", exact=True).wait_for()
