@@ -1,4 +1,8 @@
-"""Runs on several threads: the results of one thread to the byte, and words on why not."""
+"""Runs on several threads: the results of one thread to the byte, why not; and what other threads do."""
+
+import sys
+import threading
+import time
 
 import pytest
 
@@ -58,3 +62,41 @@ def test_the_command_says_how_a_run_is_made(airpath_command):
     )
     outcome = airpath_command("run", "umts-384", "--threads", "2")
     assert outcome.code == 0 and "run in one piece, on one thread: " in outcome.err
+
+
+@pytest.fixture
+def other_thread():
+    """Times at which another thread ran: never unless this one gives up the interpreter's lock by itself."""
+    times, is_over, interval = [0.0], threading.Event(), sys.getswitchinterval()
+
+    def run() -> None:
+        while not is_over.is_set():
+            times.append(time.monotonic())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=run)
+    sys.setswitchinterval(60)
+    thread.start()
+    yield times
+    is_over.set()
+    thread.join()
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda text: _core.Simulation(text, 1),
+        lambda text: _core.Simulation.on_threads(text, 1, 2),
+        _core.tables_of,
+        lambda text: _core.Net(text, 1),
+        lambda text: _core.Steered(text, 0, 1_000_000),
+    ],
+    ids=["run", "run on threads", "tables", "net", "steered"],
+)
+def test_other_threads_of_a_program_go_on_while_a_run_is_built(build, other_thread):
+    tcp = {"profile": "linux", "cc": "constant"}
+    text = MANY.with_("radio.dch.ues", 20_000).with_("tcp", tcp).text
+    ran = len(other_thread)
+    build(text)
+    assert len(other_thread) > ran + 1

@@ -85,8 +85,9 @@ fn path(text: &str) -> PyResult<(Vec<String>, Vec<[u16; 2]>)> {
 
 /// What the numbers in a run's events mean, as JSON: tables of nodes, interfaces, bearers and flows.
 #[pyfunction]
-fn tables_of(text: &str) -> PyResult<String> {
-    let tables = CoreSimulation::new(&parse(text, &[])?, 0, Observe::default()).tables();
+fn tables_of(py: Python<'_>, text: &str) -> PyResult<String> {
+    let scenario = parse(text, &[])?;
+    let tables = py.detach(|| CoreSimulation::new(&scenario, 0, Observe::default()).tables());
     serde_json::to_string_pretty(&tables).map_err(value_error)
 }
 

@@ -162,6 +162,7 @@ impl Net {
     #[new]
     #[pyo3(signature = (text, seed, mtu = 1500, capture = false, probes = Vec::new(), most_inside = 1 << 18))]
     fn new(
+        py: Python<'_>,
         text: &str,
         seed: u64,
         mtu: u16,
@@ -173,7 +174,7 @@ impl Net {
         let names: Vec<&str> = probes.iter().map(String::as_str).collect();
         let builder = airpath::Net::builder(&scenario).seed(seed).mtu(mtu).most_inside(most_inside);
         let builder = if capture { builder.capture() } else { builder }.probes(&names);
-        Ok(Self { inner: builder.build(), ues: scenario.own_ues() })
+        Ok(Self { inner: py.detach(|| builder.build()), ues: scenario.own_ues() })
     }
 
     /// Address of an end in the link, as text.

@@ -29,10 +29,10 @@ impl Steered {
     /// ACKs or feedback messages within this time.
     #[new]
     #[pyo3(signature = (text, entry, step_ns, reports = None))]
-    fn new(text: &str, entry: usize, step_ns: u64, reports: Option<u64>) -> PyResult<Self> {
+    fn new(py: Python<'_>, text: &str, entry: usize, step_ns: u64, reports: Option<u64>) -> PyResult<Self> {
         let scenario = crate::parse(text, &[])?;
         let length = StepLength { time: Duration::from_nanos(step_ns), reports };
-        let run = Run::new(&scenario, 0, entry).map_err(scenario_error)?;
+        let run = py.detach(|| Run::new(&scenario, 0, entry)).map_err(scenario_error)?;
         Ok(Self { scenario, entry, length, run })
     }
 
